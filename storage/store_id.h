@@ -1,0 +1,28 @@
+// File: store_id.h
+//
+// The identity of one store: 16 random bytes drawn when it is created and
+// mixed into the header of each of its files and every checksum, so that a
+// file from another store, put here by mistake, is refused by name.
+#ifndef HOURGLASS_STORAGE_STORE_ID_H_
+#define HOURGLASS_STORAGE_STORE_ID_H_
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hourglass {
+
+inline constexpr size_t kStoreIdBytes = 16;
+
+struct StoreId {
+  std::array<char, kStoreIdBytes> bytes{};
+
+  std::string_view view() const { return {bytes.data(), bytes.size()}; }
+  std::string ToHex() const;
+  bool operator==(const StoreId&) const = default;
+};
+
+}  // namespace hourglass
+
+#endif  // HOURGLASS_STORAGE_STORE_ID_H_
