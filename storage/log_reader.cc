@@ -36,6 +36,7 @@ class LogReader::Impl {
   // Reads the group at position_ and moves behind it; false at the end of
   // the log.
   absl::StatusOr<bool> NextGroup();
+  absl::Status CheckNotPastPreviousEnd(bool whole);
   // Passes the judgement that log_reader.h states: false if the log ends at
   // position_, DATA_LOSS if it once went on.
   absl::StatusOr<bool> JudgeUnreadable();
@@ -148,20 +149,31 @@ absl::StatusOr<bool> LogReader::Impl::JudgeUnreadable() {
   return false;
 }
 
+// A group that the next file's header does not know of must not be skipped.
+absl::Status LogReader::Impl::CheckNotPastPreviousEnd(bool whole) {
+  if (!whole || !next_header_ ||
+      group_.header.end() <= next_header_->previous_end) {
+    return absl::OkStatus();
+  }
+  group_.records.clear();
+  return Damage(
+      "a group stands here",
+      absl::StrCat("the next file says that this one ends at log offset ",
+                   next_header_->previous_end.value()));
+}
+
 absl::StatusOr<bool> LogReader::Impl::NextGroup() {
   if (at_end_) return false;
   group_.records.clear();
   next_record_ = 0;
-  while (IsAtEndOfFile()) RETURN_IF_ERROR(EnterFile(index_ + 1));
-  ASSIGN_OR_RETURN(const bool whole, file_->ReadGroup(position_, &group_));
-  if (!whole) return JudgeUnreadable();
-  if (next_header_ && group_.header.end() > next_header_->previous_end) {
-    group_.records.clear();
-    return Damage("a group stands here",
-                  absl::StrCat("the next file says that this one ends at log "
-                               "offset ",
-                               next_header_->previous_end.value()));
+  ASSIGN_OR_RETURN(bool whole, file_->ReadGroup(position_, &group_));
+  RETURN_IF_ERROR(CheckNotPastPreviousEnd(whole));
+  while (IsAtEndOfFile()) {
+    RETURN_IF_ERROR(EnterFile(index_ + 1));
+    ASSIGN_OR_RETURN(whole, file_->ReadGroup(position_, &group_));
+    RETURN_IF_ERROR(CheckNotPastPreviousEnd(whole));
   }
+  if (!whole) return JudgeUnreadable();
   position_ = group_.header.end();
   return true;
 }
