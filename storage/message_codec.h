@@ -39,6 +39,10 @@ size_t EncodedMessageSize(const MessageView& message);
 // Appends the encoded message. The caller has checked all limits.
 void EncodeMessage(const MessageView& message, std::string* out);
 
+// The same, into memory that has room for EncodedMessageSize(message) bytes.
+// Returns the end of what was written.
+char* EncodeMessageTo(const MessageView& message, char* out);
+
 // The views point into `payload`. DATA_LOSS if the bytes are not a message.
 absl::StatusOr<MessageView> DecodeMessage(std::string_view payload);
 
