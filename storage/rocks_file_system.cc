@@ -294,6 +294,9 @@ IOStatus RocksFileSystem::CreateDir(const std::string& name,
 IOStatus RocksFileSystem::CreateDirIfMissing(const std::string& name,
                                              const IOOptions&,
                                              IODebugContext*) {
+  // RocksDB asks for it even to open for reading, where we must not write.
+  const auto exists = fs_->IsDirectory(name);
+  if (exists.ok() && *exists) return IOStatus::OK();
   return ToRocksStatus(fs_->CreateDir(name));
 }
 
@@ -319,6 +322,11 @@ IOStatus RocksFileSystem::GetFileModificationTime(const std::string& name,
 IOStatus RocksFileSystem::RenameFile(const std::string& from,
                                      const std::string& to, const IOOptions&,
                                      IODebugContext*) {
+  // RocksDB renames CURRENT onto a new MANIFEST whose own directory entry it
+  // has not synced; a disk that keeps the one and loses the other could not
+  // be opened again.
+  const absl::Status synced = fs_->SyncDir(Path(from).parent_path());
+  if (!synced.ok()) return ToRocksStatus(synced);
   return ToRocksStatus(fs_->Rename(from, to));
 }
 

@@ -97,6 +97,7 @@ class RocksFileSystem : public rocksdb::FileSystem {
   rocksdb::IOStatus GetFileModificationTime(
       const std::string& name, const rocksdb::IOOptions& options,
       uint64_t* seconds, rocksdb::IODebugContext* debug) override;
+  // Makes the directory's other entries durable first.
   rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to,
                                const rocksdb::IOOptions& options,
                                rocksdb::IODebugContext* debug) override;
