@@ -10,7 +10,7 @@ namespace hourglass {
 namespace {
 
 static_assert(kCheckpointRecordBytes == 1 + 8 * 5);
-static_assert(kHourFactsBytes == 3 * 4 + 3 * 8 + 1);
+static_assert(kHourFactsBytes == 4 * 4 + 4 * 8 + 1);
 
 // Big-endian with the sign bit flipped: keys sort as hours do.
 void AppendHour(std::string* out, Hour hour) {
@@ -40,11 +40,14 @@ bool DecodeHourFacts(std::string_view bytes, HourFacts* facts) {
   in.Fixed(&facts->delay_log_bytes);
   in.Fixed(&facts->message_bytes);
   in.Fixed(&facts->cancelled_bytes);
+  in.Fixed(&facts->delivered);
+  in.Fixed(&facts->delivered_bytes);
   in.Fixed(&retired);
   facts->base = RecordNumber(base);
   facts->last = RecordNumber(last);
   facts->retired = retired != 0;
-  return retired <= 1 && base <= last && facts->tombstones <= last - base;
+  return retired <= 1 && base <= last && facts->tombstones <= last - base &&
+         facts->delivered <= last - base;
 }
 
 bool DecodeIndex(Decoder* in, QueueIndex* index) {
@@ -189,6 +192,8 @@ std::string EncodeHourFacts(const HourFacts& facts) {
   AppendFixed<uint64_t>(&out, facts.delay_log_bytes);
   AppendFixed<uint64_t>(&out, facts.message_bytes);
   AppendFixed<uint64_t>(&out, facts.cancelled_bytes);
+  AppendFixed<uint32_t>(&out, facts.delivered);
+  AppendFixed<uint64_t>(&out, facts.delivered_bytes);
   AppendFixed<uint8_t>(&out, facts.retired ? 1 : 0);
   return out;
 }

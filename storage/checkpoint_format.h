@@ -27,7 +27,7 @@
 namespace hourglass {
 
 inline constexpr uint8_t kCheckpointVersion = 1;
-inline constexpr size_t kHourFactsBytes = 37;
+inline constexpr size_t kHourFactsBytes = 49;
 inline constexpr size_t kCheckpointRecordBytes = 41;
 
 inline constexpr char kHourPrefix = 'h';

@@ -70,8 +70,11 @@ class GroupBuilder {
   LogOffset Add(RecordKind kind, uint8_t flags, Hour hour, RecordNumber number,
                 std::string_view payload, uint64_t payload_hash);
 
-  // Writes header and padding. After it bytes(), end() are final.
+  // Writes header and padding. After it bytes(), end() are final. A group that
+  // was filled while others were on their way says here how far the log is
+  // durable by now; Finish() leaves what Start was told.
   void Finish();
+  void Finish(LogOffset durable_before);
 
   bool HasRoomFor(size_t payload_bytes) const;
   uint32_t records() const { return records_; }

@@ -67,6 +67,12 @@ LogOffset GroupBuilder::Add(RecordKind kind, uint8_t flags, Hour hour,
   return record.offset;
 }
 
+void GroupBuilder::Finish(LogOffset durable_before) {
+  assert(durable_before >= durable_before_ && durable_before <= start_);
+  durable_before_ = durable_before;
+  Finish();
+}
+
 void GroupBuilder::Finish() {
   GroupHeader header;
   header.records = records_;

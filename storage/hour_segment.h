@@ -47,10 +47,17 @@ struct HourFacts {
   uint32_t tombstones = 0;       // in these files
   uint64_t message_bytes = 0;    // sum of frame sizes of messages ever put
   uint64_t cancelled_bytes = 0;  // ... of those cancelled
-  bool retired = false;          // files deleted: every message is done
+  // Kept by the Applier: how many of the messages became ready.
+  uint32_t delivered = 0;
+  uint64_t delivered_bytes = 0;
+  bool retired = false;  // files deleted: every message is done
 
   uint32_t records() const { return last - base; }
   uint32_t messages() const { return records() - tombstones; }
+  uint32_t pending() const { return messages() - tombstones - delivered; }
+  uint64_t pending_bytes() const {
+    return message_bytes - cancelled_bytes - delivered_bytes;
+  }
   uint64_t index_bytes() const {
     return kHourHeaderBytes + uint64_t{kIndexRecordBytes} * records();
   }

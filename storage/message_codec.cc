@@ -195,16 +195,18 @@ absl::StatusOr<MessageView> DecodeMessage(std::string_view payload) {
   return message;
 }
 
-int64_t PeekDueMs(std::string_view payload) {
-  return payload.size() < kTopicAt ? 0 : GetTime(payload.data() + kDueAt);
-}
-
-std::string_view PeekTopic(std::string_view payload) {
-  if (payload.size() < kTopicAt) return {};
+PeekedMessage PeekMessage(std::string_view payload) {
+  PeekedMessage peeked;
+  if (payload.size() < kTopicAt) return peeked;
+  Decoder in(payload.substr(kTopicAt));
   std::string_view topic;
-  return Decoder(payload.substr(kTopicAt)).Prefixed(&topic)
-             ? topic
-             : std::string_view();
+  if (!in.Prefixed(&topic) || !in.Prefixed(&peeked.id)) return peeked;
+  const auto flags = static_cast<uint8_t>(payload[0]);
+  if ((flags & kHasTag) != 0 && !in.Prefixed(&peeked.tag)) return peeked;
+  peeked.due_ms = GetTime(payload.data() + kDueAt);
+  peeked.stored_ms = GetTime(payload.data() + kStoredAt);
+  peeked.topic = topic;
+  return peeked;
 }
 
 }  // namespace hourglass

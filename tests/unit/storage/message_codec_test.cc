@@ -46,8 +46,12 @@ void ExpectRoundTrip(const MessageView& message) {
   const absl::StatusOr<MessageView> decoded = DecodeMessage(bytes);
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   ExpectSame(*decoded, message);
-  EXPECT_EQ(PeekDueMs(bytes), message.due_ms);
-  EXPECT_EQ(PeekTopic(bytes), message.topic);
+  const PeekedMessage peeked = PeekMessage(bytes);
+  EXPECT_EQ(peeked.due_ms, message.due_ms);
+  EXPECT_EQ(peeked.stored_ms, message.stored_ms);
+  EXPECT_EQ(peeked.topic, message.topic);
+  EXPECT_EQ(peeked.id, message.id);
+  EXPECT_EQ(peeked.tag, message.tag);
 }
 
 // The worked example of docs/formats/message.md.
@@ -134,11 +138,10 @@ TEST(MessageCodecTest, EveryCutIsRefusedOrShortensTheBodyOnly) {
       EXPECT_EQ(decoded.status().code(), absl::StatusCode::kDataLoss);
     }
     // The peeks must stand anything, too.
-    PeekDueMs(std::string_view(bytes).substr(0, size));
-    PeekTopic(std::string_view(bytes).substr(0, size));
+    PeekMessage(std::string_view(bytes).substr(0, size));
   }
-  EXPECT_EQ(PeekDueMs("123456789012"), 0);
-  EXPECT_EQ(PeekTopic("1234567890123\x05"), "");
+  EXPECT_EQ(PeekMessage("123456789012").due_ms, 0);
+  EXPECT_EQ(PeekMessage("1234567890123\x05").topic, "");
 }
 
 TEST(MessageCodecTest, RefusesWhatIsNoMessage) {
