@@ -144,9 +144,12 @@ absl::StatusOr<LogOffset> Checkpointer::OwedToGroups() {
   LogOffset owed = LogOffset::Max();
   for (const auto& [key, next] : state_->applier.progress()) {
     const auto& [topic, group] = key;
-    if (next >= state_->applier.queues().Facts(topic).next) continue;
-    ASSIGN_OR_RETURN(const auto entries,
-                     state_->applier.queues().Read(topic, next, 1));
+    const QueueFacts facts = state_->applier.queues().Facts(topic);
+    if (next >= facts.next) continue;
+    // A group may ask for what was removed before it first came.
+    ASSIGN_OR_RETURN(
+        const auto entries,
+        state_->applier.queues().Read(topic, std::max(next, facts.first), 1));
     if (!entries.empty()) owed = std::min(owed, entries.front().offset);
   }
   return owed;
