@@ -269,6 +269,7 @@ absl::Status Sequencer::AddCancel(const Handle& handle, CommitGroup* group) {
   const absl::Status applied = state_->applier.Cancel(record);
   if (!applied.ok()) Stop(applied);
   state_->ledger.At(handle.hour).cancelled.Insert(handle.number);
+  state_->hand.Cancelled({handle.due_ms(), handle.number});
   ++counters_.cancelled;
   return applied;
 }
