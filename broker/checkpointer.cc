@@ -10,9 +10,10 @@
 namespace hourglass {
 namespace {
 
-// How long a retired hour's numbers are remembered: a clock that is stepped
-// back further than this may not be put into again (see Sequencer).
-constexpr int32_t kRetiredHoursKept = 72;
+// How long a retired hour's numbers are remembered, in about a hundred bytes
+// an hour. A clock that is stepped back further than this and put into again
+// would give out the same MessageKey twice.
+constexpr int32_t kRetiredHoursKept = 366 * 24;
 
 }  // namespace
 

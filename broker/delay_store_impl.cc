@@ -246,8 +246,7 @@ absl::StatusOr<MoveResult> DelayStoreImpl::Move(const Handle& handle,
     }
     if (absl::IsNotFound(found.status())) {
       absl::MutexLock lock(&state_->mu);
-      const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-      return MoveResult{handle.number <= facts.last
+      return MoveResult{WasGiven(*state_, handle)
                             ? CancelAnswer::kAlreadyDelivered
                             : CancelAnswer::kNeverExisted,
                         {}};

@@ -27,6 +27,14 @@ uint32_t HandleSeal(uint64_t salt, const Handle& handle) {
   return static_cast<uint32_t>(Seal(salt, place, fields, 0x68616e646c65));
 }
 
+bool WasGiven(const StoreState& state, const Handle& handle) {
+  const HourFacts facts = state.applier.hours().Facts(handle.hour);
+  if (facts.last == RecordNumber()) {
+    return handle.hour < HourOf(state.hand.cursor());
+  }
+  return handle.number <= facts.last;
+}
+
 Sequencer::Sequencer(StoreState* state)
     : state_(state),
       group_bytes_max_(std::min<size_t>(
@@ -231,8 +239,9 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
 absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
   Verdict verdict;
   const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-  if (handle.number > facts.last) return verdict;
+  if (!WasGiven(*state_, handle)) return verdict;
   verdict.answer = CancelAnswer::kAlreadyDelivered;
+  if (handle.number > facts.last) return verdict;
   if (facts.retired || handle.number <= facts.base) return verdict;
   if (state_->ledger.IsClaimed(handle.hour, handle.number)) return verdict;
   RETURN_IF_ERROR(CompleteCancelled(handle.hour));
