@@ -256,7 +256,9 @@ absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
     return verdict;
   }
   const auto record = state_->applier.Find(handle.hour, handle.number);
-  if (absl::IsDataLoss(record.status())) return record.status();
+  if (!record.ok() && !absl::IsNotFound(record.status())) {
+    return record.status();
+  }
   const bool same = record.ok() && record->id_hash == handle.id_hash &&
                     record->ms_into_hour == handle.ms_into_hour;
   verdict.answer =
