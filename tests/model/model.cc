@@ -114,8 +114,8 @@ std::string Model::SettleOne(const std::string& id,
   if (listed == nullptr) {
     if (doubt == Doubt::kMove) return id + " was lost by a move";
     RemovePending(known);
-    known.state = doubt == Doubt::kPut ? ModelState::kNothing
-                                       : ModelState::kCancelled;
+    known.state =
+        doubt == Doubt::kPut ? ModelState::kNothing : ModelState::kCancelled;
     return "";
   }
   const int64_t due_ms = listed->handle.due_ms();
@@ -205,10 +205,9 @@ std::string Model::CheckReady(const ReadyMessage& ready, ModelMessage* known,
 std::string Model::Ready(const std::string& topic, const ReadyMessage& ready,
                          int64_t now_ms) {
   std::vector<Shown>& shown = ready_[topic];
-  const std::string where =
-      absl::StrCat("ready ", topic, "[", ready.index.value(), "] ",
-                   ready.message.id, " ", ready.key.hour.value(), "/",
-                   ready.key.number.value(), ": ");
+  const std::string where = absl::StrCat(
+      "ready ", topic, "[", ready.index.value(), "] ", ready.message.id, " ",
+      ready.key.hour.value(), "/", ready.key.number.value(), ": ");
   if (ready.index.value() != shown.size()) return where + "another index";
   if (!shown.empty() && ready.offset <= shown.back().offset) {
     return where + "its offset falls";

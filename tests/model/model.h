@@ -87,8 +87,9 @@ class Model {
   // Frame bytes of a pending message, as Forecast counts them.
   static uint64_t StoredBytes(const ModelMessage& known);
   // The pending ones, in the order of delivery.
-  std::vector<const ModelMessage*> PendingBetween(
-      int64_t from_ms, int64_t to_ms, std::string_view topic) const;
+  std::vector<const ModelMessage*> PendingBetween(int64_t from_ms,
+                                                  int64_t to_ms,
+                                                  std::string_view topic) const;
   // The highest number the store gave out in an hour.
   const std::map<Hour, RecordNumber>& last_numbers() const { return last_; }
 

@@ -30,7 +30,7 @@ void ModelRun::ReadTopic(const std::string& topic) {
     }
     if (read->size() > count_max) return Fail("ReadReady gave too many");
     for (const ReadyMessage& ready : *read) {
-      std::string wrong = model_.Ready(topic, ready, now_ms());
+      std::string wrong = model_.Ready(topic, ready, highest_ms_);
       if (!wrong.empty()) return Fail(std::move(wrong));
       if (ready.key.number != RecordNumber()) shown_.push_back(ready);
     }
@@ -46,14 +46,17 @@ void ModelRun::ReadReady() {
   if (version == ready_version_ && !Chance(5)) return;
   const bool same = version == ready_version_;
   ready_version_ = version;
+  highest_ms_ = std::max(highest_ms_, now_ms());
   const uint64_t before = totals_.delivered;
   for (const std::string& topic : topics_) ReadTopic(topic);
-  if (failed()) return;
+  if (failed() || faulty_) return;
+  highest_ms_ = now_ms();
   if (same && totals_.delivered != before) {
     return Fail("ReadyVersion did not tell of new messages");
   }
-  if (!faulty_ && !model_.due_at_once().empty()) {
-    return Fail(*model_.due_at_once().begin() + " was put at once, and is lost");
+  if (!model_.due_at_once().empty()) {
+    return Fail(*model_.due_at_once().begin() +
+                " was put at once, and is lost");
   }
 }
 
@@ -109,7 +112,8 @@ void ModelRun::ReadAgain() {
           store_->ReadReady(topic, QueueIndex(from), 1000, kBytesMax);
       if (!read.ok()) return Fail("read again: " + read.status().ToString());
       if (read->empty()) {
-        return Fail(absl::StrCat(topic, "[", from, "] was readable, and is not"));
+        return Fail(
+            absl::StrCat(topic, "[", from, "] was readable, and is not"));
       }
       for (const ReadyMessage& ready : *read) {
         if (ready.index.value() >= end) break;
@@ -129,16 +133,17 @@ void ModelRun::CheckFirstReady() {
     if (first.value() == end) continue;
     const auto read = store_->ReadReady(topic, first, 1, kBytesMax);
     if (!read.ok() || read->size() != 1) {
-      return Fail(absl::StrCat("FirstReady of ", topic, " is ", first.value(),
-                               ", which cannot be read: ",
-                               read.status().ToString()));
+      return Fail(
+          absl::StrCat("FirstReady of ", topic, " is ", first.value(),
+                       ", which cannot be read: ", read.status().ToString()));
     }
     if (!options_.retain_for_groups) continue;
     for (const char* group : {"g", "other group"}) {
       const auto at = progress_.find({topic, group});
       // A group that never acknowledged anything is owed nothing.
       if (at == progress_.end() || at->second == 0) continue;
-      if (at->second < first.value() && retained_all_along_) {
+      const uint64_t owed = std::max(at->second, not_owed_[{topic, group}]);
+      if (owed < first.value() && retained_all_along_) {
         return Fail(absl::StrCat(topic, " lost what ", group, " is owed"));
       }
     }
@@ -202,17 +207,24 @@ void ModelRun::CheckStats() {
   }
 }
 
-// Files are there for every hour with pending messages, and gone two
-// checkpoints after an hour was seen to be done.
-void ModelRun::CheckFiles() {
+void ModelRun::ListHourFiles(std::map<Hour, int>* files) {
   const auto names = fs_->List("/store/hours");
-  if (!names.ok()) return Fail(names.status().ToString());
-  std::map<Hour, int> files;
+  if (!names.ok()) {
+    if (!faulty_) Fail(names.status().ToString());
+    return;
+  }
   for (const std::string& name : *names) {
     const auto file = ParseHourFileName(name);
     if (!file.ok()) return Fail("a strange file: " + name);
-    ++files[file->hour];
+    ++(*files)[file->hour];
   }
+}
+
+// Files are there for every hour with pending messages, and gone two
+// checkpoints after an hour was seen to be done.
+void ModelRun::CheckFiles() {
+  std::map<Hour, int> files;
+  ListHourFiles(&files);
   std::set<Hour> wanted;
   for (const auto& [due_ms, id] : model_.pending()) {
     wanted.insert(HourOf(due_ms));
@@ -223,14 +235,10 @@ void ModelRun::CheckFiles() {
                                " files, and pending messages"));
     }
   }
+  NoteRemoved(files);
   const Hour now = HourOf(store_->Stats().cursor);
-  for (const auto& [hour, last] : model_.last_numbers()) {
-    const auto at = files.find(hour);
-    if (at == files.end() || at->second == 0) {
-      if (removed_upto_[hour] != last) ++totals_.hours_removed;
-      removed_upto_[hour] = last;
-      done_since_.erase(hour);
-    } else if (hour >= now || wanted.contains(hour)) {
+  for (const auto& [hour, count] : files) {
+    if (count == 0 || hour >= now || wanted.contains(hour)) {
       done_since_.erase(hour);
     } else if (done_since_.try_emplace(hour, checkpoints_seen_).first->second +
                    2 <=
@@ -238,6 +246,16 @@ void ModelRun::CheckFiles() {
       return Fail(absl::StrCat("hour ", hour.value(),
                                " is done since two checkpoints and has files"));
     }
+  }
+}
+
+void ModelRun::NoteRemoved(const std::map<Hour, int>& files) {
+  for (const auto& [hour, last] : model_.last_numbers()) {
+    const auto at = files.find(hour);
+    if (at != files.end() && at->second > 0) continue;
+    if (removed_upto_[hour] != last) ++totals_.hours_removed;
+    removed_upto_[hour] = last;
+    done_since_.erase(hour);
   }
 }
 
@@ -275,8 +293,8 @@ void ModelRun::CheckPending() {
   std::vector<PendingMessage> listed;
   ListPending(query, &listed);
   if (failed() || faulty_) return;
-  ComparePending(listed, model_.PendingBetween(query.from_ms, query.to_ms,
-                                               query.topic));
+  ComparePending(
+      listed, model_.PendingBetween(query.from_ms, query.to_ms, query.topic));
 }
 
 void ModelRun::CheckForecast() {

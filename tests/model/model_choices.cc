@@ -92,8 +92,8 @@ int64_t ModelRun::SomeDueMs() {
     case 22:
       return now + options_.delay_ms_max - upto(2);
     case 23:
-      return OneOf<int64_t>({now + options_.delay_ms_max + 1, -1, INT64_MAX,
-                             INT64_MIN / 2, 1});
+      return OneOf<int64_t>(
+          {now + options_.delay_ms_max + 1, -1, INT64_MAX, INT64_MIN / 2, 1});
     default:
       return now + 1000 * upto(60);
   }
@@ -122,9 +122,8 @@ Message ModelRun::SomeMessage() {
 const ModelRun::Given* ModelRun::SomeGiven() {
   if (given_.empty()) return nullptr;
   // Mostly a young one: the old ones are all done.
-  const size_t back =
-      Chance(70) ? Upto(std::min<size_t>(given_.size() - 1, 40))
-                 : Upto(given_.size() - 1);
+  const size_t back = Chance(70) ? Upto(std::min<size_t>(given_.size() - 1, 40))
+                                 : Upto(given_.size() - 1);
   const Given* given = &given_[given_.size() - 1 - back];
   return model_.InDoubt(given->id) ? nullptr : given;
 }

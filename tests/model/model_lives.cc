@@ -33,7 +33,8 @@ ModelRun::~ModelRun() { store_.reset(); }
 void ModelRun::Note(std::string line) {
   ++totals_.operations;
   if (story_.size() == kStoryMax) story_.pop_front();
-  story_.push_back(absl::StrCat(now_ms(), " ", line, faulty_ ? " (faults)" : ""));
+  story_.push_back(
+      absl::StrCat(now_ms(), " ", line, faulty_ ? " (faults)" : ""));
 }
 
 void ModelRun::Fail(std::string why) {
@@ -77,6 +78,7 @@ void ModelRun::EndLife() {
   const auto down = static_cast<int64_t>(
       Upto(OneOf<uint64_t>({0, 0, 50, 5000, 3 * kMsPerHour})));
   clock_.AdvanceMs(down);
+  highest_ms_ = std::max(highest_ms_, now_ms());
   if (clock_percent_ > 0 && Chance(30)) {
     clock_.StepMs(-static_cast<int64_t>(Upto(2 * kMsPerHour)));
     stepped_back_ = true;
@@ -101,11 +103,10 @@ void ModelRun::Crash() {
 }
 
 void ModelRun::FaultAndCrash() {
-  const MemoryOp op = OneOf({MemoryOp::kAny, MemoryOp::kAny, MemoryOp::kWrite,
-                             MemoryOp::kSync, MemoryOp::kCreate,
-                             MemoryOp::kRename, MemoryOp::kRemove,
-                             MemoryOp::kSyncDir, MemoryOp::kTruncate,
-                             MemoryOp::kAllocate});
+  const MemoryOp op =
+      OneOf({MemoryOp::kAny, MemoryOp::kAny, MemoryOp::kWrite, MemoryOp::kSync,
+             MemoryOp::kCreate, MemoryOp::kRename, MemoryOp::kRemove,
+             MemoryOp::kSyncDir, MemoryOp::kTruncate, MemoryOp::kAllocate});
   const int n = 1 + static_cast<int>(Upto(OneOf<uint64_t>({3, 30, 200})));
   Note(absl::StrCat("fault of kind ", static_cast<int>(op), " at ", n));
   faulty_ = true;
@@ -175,7 +176,9 @@ void ModelRun::AfterOpen() {
   done_since_.clear();
   // First what is ready, then what is pending: so a message in doubt that is
   // neither did not happen.
+  highest_ms_ = std::max(highest_ms_, now_ms());
   for (const std::string& topic : topics_) ReadTopic(topic);
+  highest_ms_ = now_ms();
   shown_.clear();
   if (!failed()) ReadAgain();
   std::vector<PendingMessage> listed;

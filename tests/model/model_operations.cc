@@ -57,7 +57,8 @@ void ModelRun::Acknowledge(const Message& message,
     return Fail("a handle where there should be none, or none");
   }
   const auto parsed = Handle::Parse(handle.ToString());
-  if (!parsed.ok() || *parsed != handle) return Fail("a handle's text is wrong");
+  if (!parsed.ok() || *parsed != handle)
+    return Fail("a handle's text is wrong");
   if (!handle.IsNone() && handle.due_ms() != message.due_ms) {
     return Fail("the handle names another due time");
   }
@@ -93,8 +94,8 @@ void ModelRun::CheckAnswer(const Given& given, CancelAnswer answer) {
   const ModelMessage& known = *model_.Find(given.id);
   const auto wrong = [&](std::string_view truth) {
     Fail(absl::StrCat("the answer for ", given.id, " ", Describe(given.handle),
-                      " was \"", ToAbsl(CancelAnswerName(answer)), "\", but it ",
-                      ToAbsl(truth)));
+                      " was \"", ToAbsl(CancelAnswerName(answer)),
+                      "\", but it ", ToAbsl(truth)));
   };
   if (IsCurrent(given) && known.state == ModelState::kReady) {
     if (answer != CancelAnswer::kAlreadyDelivered) wrong("is delivered");
@@ -118,8 +119,8 @@ void ModelRun::Cancel() {
   const Given* given = SomeGiven();
   if (given == nullptr) return;
   Note(absl::StrCat("cancel ", given->id, " ", Describe(given->handle)));
-  const bool pending = IsCurrent(*given) && model_.Find(given->id)->state ==
-                                                ModelState::kPending;
+  const bool pending = IsCurrent(*given) &&
+                       model_.Find(given->id)->state == ModelState::kPending;
   const auto answer = store_->Cancel(given->handle);
   if (!answer.ok()) {
     if (!faulty_) return Fail(answer.status().ToString());
@@ -154,8 +155,7 @@ void ModelRun::Move() {
   Note(absl::StrCat(now ? "deliver now " : "reschedule ", given.id, " ",
                     Describe(given.handle), " to ", due_ms));
   const bool pending =
-      IsCurrent(given) &&
-      model_.Find(given.id)->state == ModelState::kPending;
+      IsCurrent(given) && model_.Find(given.id)->state == ModelState::kPending;
   const auto moved = now ? store_->DeliverNow(given.handle)
                          : store_->Reschedule(given.handle, asked_ms);
   if (!moved.ok()) {
@@ -190,6 +190,7 @@ void ModelRun::CommitProgress() {
       store_->CommitProgress(topic, group, QueueIndex(next));
   if (status.ok()) {
     known = std::max(known, next);
+    not_owed_[{topic, group}] = store_->FirstReady(topic).value();
     return CheckProgress();
   }
   if (!faulty_) return Fail(status.ToString());
@@ -232,6 +233,7 @@ void ModelRun::StepClock() {
   if (back) ms = -std::min(ms, now_ms() / 2);
   if (back && ms != 0) stepped_back_ = true;
   Note(absl::StrCat("step the clock ", ms));
+  highest_ms_ = std::max(highest_ms_, now_ms());
   clock_.StepMs(ms);
   if (Chance(70)) Step();
 }
@@ -247,6 +249,11 @@ void ModelRun::Step() {
   store_->Step();
   fresh_life_ = false;
   ReadReady();
+  if (!failed() && faulty_) {
+    std::map<Hour, int> files;
+    ListHourFiles(&files);
+    if (!files.empty()) NoteRemoved(files);
+  }
   if (failed() || faulty_) return;
   CheckOrder(strict);
   if (!model_.pending().empty() &&

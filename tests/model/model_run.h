@@ -112,6 +112,8 @@ class ModelRun {
   bool IsSortedInTwo(int64_t cut_ms);
   void CheckStats();
   void CheckFiles();
+  void ListHourFiles(std::map<Hour, int>* files);
+  void NoteRemoved(const std::map<Hour, int>& files);
   void CheckPending();
   void CheckForecast();
   void CheckProgress();
@@ -146,6 +148,8 @@ class ModelRun {
   std::map<std::pair<std::string, std::string>, uint64_t> progress_;
   // Not acknowledged: it may be there.
   std::map<std::pair<std::string, std::string>, uint64_t> progress_maybe_;
+  // What was removed already when the group last said where it is.
+  std::map<std::pair<std::string, std::string>, uint64_t> not_owed_;
 
   // retain_for_groups was on in every life.
   bool retained_all_along_ = true;
@@ -153,6 +157,8 @@ class ModelRun {
   // Of this life.
   bool faulty_ = false;
   bool stepped_back_ = false;
+  // The clock's highest value since all that is ready was read.
+  int64_t highest_ms_ = 0;
   bool fresh_life_ = false;  // no Step yet
   int64_t opened_ms_ = 0;
   uint64_t ready_version_ = 0;
