@@ -77,7 +77,7 @@ absl::Status Checkpointer::RunOnce() {
   const int64_t begin_ns = state_->options.clock->MonotonicNs();
   Noted noted;
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     if (!state_->failure.ok()) return state_->failure;
     last_ms_ = state_->options.clock->NowMs();
     last_end_ns_ = begin_ns;
@@ -156,7 +156,7 @@ absl::Status Checkpointer::RetireLog() {
   ASSIGN_OR_RETURN(LogOffset keep, RetentionFloor());
   if (keep <= state_->log->start()) return absl::OkStatus();
   keep = std::min({keep, replay_before_, state_->last_checkpoint.replay_from});
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (state_->options.retain_for_groups) {
     ASSIGN_OR_RETURN(const LogOffset owed, OwedToGroups());
     keep = std::min(keep, owed);

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "storage/checkpoint_format.h"
+#include "storage/mutex.h"
 #include "storage/rocks_file_system.h"
 #include "storage/status_macros.h"
 
@@ -160,7 +160,7 @@ class CheckpointStore::Impl {
   const Path dir_;
   const std::unique_ptr<rocksdb::Env> env_;  // outlives the database
 
-  absl::Mutex mutex_;
+  Mutex mutex_;
   std::shared_ptr<rocksdb::DB> db_ ABSL_GUARDED_BY(mutex_);  // null: failed
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 
@@ -187,7 +187,7 @@ absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::Open(
       MakeOptions(env_.get(), background), dir_.string(), &db)));
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     db_.reset(db);
   }
   return EnsureIdentity(id);
@@ -198,7 +198,7 @@ absl::Status CheckpointStore::Impl::OpenForRead(const StoreId& id) {
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::OpenForReadOnly(
       MakeOptions(env_.get(), /*background=*/false), dir_.string(), &db)));
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     db_.reset(db);
   }
   ASSIGN_OR_RETURN(const std::string stored, Get(IdentityKey()));
@@ -282,7 +282,7 @@ absl::StatusOr<std::string> CheckpointStore::Impl::Get(const std::string& key) {
 }
 
 absl::StatusOr<std::shared_ptr<rocksdb::DB>> CheckpointStore::Impl::Db() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
   return db_;
 }
@@ -352,7 +352,7 @@ absl::Status CheckpointStore::Impl::Commit(rocksdb::WriteBatch* batch) {
 // After a failed write RocksDB's files are in a state nobody has tested:
 // close it (when the last reader lets go), and never come back.
 absl::Status CheckpointStore::Impl::Fail(const absl::Status& status) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   status_ = absl::Status(
       status.code(), absl::StrCat(dir_.string(), ": checkpoint not written: ",
                                   std::string(status.message())));

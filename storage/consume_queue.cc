@@ -8,7 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include "storage/mutex.h"
 #include "storage/queue_files.h"
 #include "storage/queue_format.h"
 #include "storage/status_macros.h"
@@ -154,7 +154,7 @@ class QueueTable::Impl {
   const StoreId id_;
   const QueueOptions options_;
 
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // first failed write
   QueueFiles files_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::unique_ptr<Topic>> topics_
@@ -190,13 +190,13 @@ void QueueTable::Impl::MarkDirty(Topic* topic) {
 }
 
 QueueFacts QueueTable::Impl::Facts(std::string_view name) const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   const Topic* topic = Find(name);
   return topic == nullptr ? QueueFacts{} : topic->facts;
 }
 
 std::map<std::string, QueueFacts> QueueTable::Impl::AllFacts() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   std::map<std::string, QueueFacts> facts;
   for (const auto& [name, topic] : topics_) facts[name] = topic->facts;
   return facts;
@@ -206,7 +206,7 @@ std::map<std::string, QueueFacts> QueueTable::Impl::AllFacts() const {
 
 absl::StatusOr<QueueIndex> QueueTable::Impl::Append(std::string_view name,
                                                     const QueueEntry& entry) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
   if (last_ == nullptr || last_->name != name) {
     ASSIGN_OR_RETURN(last_, FindOrMake(name));
@@ -300,7 +300,7 @@ absl::StatusOr<std::vector<QueueEntry>> QueueTable::Impl::Read(
     std::string_view name, QueueIndex from, size_t count_max) {
   ReadPlan plan;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     const Topic* topic = Find(name);
     if (topic == nullptr) return std::vector<QueueEntry>();
     const QueueFacts& facts = topic->facts;
@@ -358,7 +358,7 @@ absl::Status QueueTable::Impl::PlanRead(const Topic& topic, QueueIndex from,
 // --- Checkpoint -------------------------------------------------------------
 
 absl::StatusOr<QueueTable::Changes> QueueTable::Impl::TakeChanges() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   RETURN_IF_ERROR(FlushAll());
   ++taken_;
   RETURN_IF_ERROR(status_ = UnlinkGivenUp());
@@ -390,7 +390,7 @@ absl::Status QueueTable::Impl::SyncFiles(const Changes& changes) {
 
 absl::Status QueueTable::Impl::RemoveBefore(std::string_view name,
                                             LogOffset keep_from) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
   Topic* topic = Find(name);
   if (topic == nullptr) return absl::OkStatus();
@@ -457,7 +457,7 @@ absl::Status QueueTable::Impl::UnlinkGivenUp() {
 
 absl::Status QueueTable::Impl::Restore(
     const std::map<std::string, QueueFacts>& facts) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   RETURN_IF_ERROR(EnsureRoot());
   absl::flat_hash_set<std::string> known;
   for (const auto& [name, topic_facts] : facts) {
