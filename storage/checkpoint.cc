@@ -102,6 +102,15 @@ absl::Status CheckIdentity(const Path& dir, const std::string& stored,
       absl::BytesToHexString(stored.substr(1)), ", not to ", id.ToHex()));
 }
 
+// Somewhat more than the batch of `update` will take: growing ten megabytes
+// by doubling costs as much as writing them.
+size_t BytesOf(const CheckpointUpdate& update) {
+  size_t bytes = 256;
+  for (const auto& change : update.hours) bytes += change.heads.size() + 96;
+  return bytes + 64 * (update.forgotten_hours.size() + update.queues.size() +
+                       update.progress.size());
+}
+
 absl::Status MakeDir(FileSystem* fs, const Path& dir) {
   ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
   if (exists) return absl::OkStatus();
@@ -292,7 +301,7 @@ absl::StatusOr<std::shared_ptr<rocksdb::DB>> CheckpointStore::Impl::Db() {
 absl::StatusOr<CheckpointRecord> CheckpointStore::Impl::Write(
     const CheckpointUpdate& update) {
   if (!record_.has_value()) RETURN_IF_ERROR(Load().status());
-  rocksdb::WriteBatch batch;
+  rocksdb::WriteBatch batch(BytesOf(update));
   for (const auto& change : update.hours) PutHour(change, &batch);
   for (const Hour hour : update.forgotten_hours) ForgetHour(hour, &batch);
   for (const auto& [topic, facts] : update.queues) {

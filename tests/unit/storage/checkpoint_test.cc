@@ -367,7 +367,7 @@ TEST_F(CheckpointTest, AFaultAnywhereInAFlushIsReportedOrHarmless) {
   ASSERT_TRUE(store_->Write(large).ok());
   const uint64_t operations = fs_->operations(MemoryOp::kAny) - before;
   ASSERT_GT(operations, 10u);
-  for (uint64_t n = 1; n <= operations; n += 1 + n / 12) {
+  for (uint64_t n = 1; n <= operations; n += 1 + n / 5) {
     for (const bool sticky : {false, true}) {
       SCOPED_TRACE(absl::StrCat("operation ", n, sticky ? " and later" : ""));
       NewDisk();
