@@ -6,13 +6,12 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <mutex>
 #include <optional>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "storage/checkpoint_format.h"
 #include "storage/rocks_file_system.h"
 #include "storage/status_macros.h"
@@ -113,8 +112,8 @@ size_t BytesOf(const CheckpointUpdate& update) {
 
 absl::Status MakeDir(FileSystem* fs, const Path& dir) {
   ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
-  if (exists) return absl::OkStatus();
-  RETURN_IF_ERROR(fs->CreateDir(dir));
+  if (!exists) RETURN_IF_ERROR(fs->CreateDir(dir));
+  // Also when it exists: the life that made it may have ended before this.
   const Path parent = dir.parent_path();
   return fs->SyncDir(parent.empty() ? Path(".") : parent);
 }
@@ -169,9 +168,9 @@ class CheckpointStore::Impl {
   const Path dir_;
   const std::unique_ptr<rocksdb::Env> env_;  // outlives the database
 
-  absl::Mutex mutex_;
-  std::shared_ptr<rocksdb::DB> db_ ABSL_GUARDED_BY(mutex_);  // null: failed
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::mutex mutex_;                 // guards db_ and status_
+  std::shared_ptr<rocksdb::DB> db_;  // null: failed
+  absl::Status status_;
 
   bool background_ = true;
 
@@ -196,7 +195,7 @@ absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::Open(
       MakeOptions(env_.get(), background), dir_.string(), &db)));
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     db_.reset(db);
   }
   return EnsureIdentity(id);
@@ -207,7 +206,7 @@ absl::Status CheckpointStore::Impl::OpenForRead(const StoreId& id) {
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::OpenForReadOnly(
       MakeOptions(env_.get(), /*background=*/false), dir_.string(), &db)));
   {
-    absl::MutexLock lock(&mutex_);
+    std::lock_guard<std::mutex> lock(mutex_);
     db_.reset(db);
   }
   ASSIGN_OR_RETURN(const std::string stored, Get(IdentityKey()));
@@ -291,7 +290,7 @@ absl::StatusOr<std::string> CheckpointStore::Impl::Get(const std::string& key) {
 }
 
 absl::StatusOr<std::shared_ptr<rocksdb::DB>> CheckpointStore::Impl::Db() {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   if (!status_.ok()) return status_;
   return db_;
 }
@@ -361,7 +360,7 @@ absl::Status CheckpointStore::Impl::Commit(rocksdb::WriteBatch* batch) {
 // After a failed write RocksDB's files are in a state nobody has tested:
 // close it (when the last reader lets go), and never come back.
 absl::Status CheckpointStore::Impl::Fail(const absl::Status& status) {
-  absl::MutexLock lock(&mutex_);
+  std::lock_guard<std::mutex> lock(mutex_);
   status_ = absl::Status(
       status.code(), absl::StrCat(dir_.string(), ": checkpoint not written: ",
                                   std::string(status.message())));
