@@ -8,7 +8,6 @@
 
 #include <optional>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -102,10 +101,19 @@ absl::Status CheckIdentity(const Path& dir, const std::string& stored,
       absl::BytesToHexString(stored.substr(1)), ", not to ", id.ToHex()));
 }
 
+// Somewhat more than the batch of `update` will take: growing ten megabytes
+// by doubling costs as much as writing them.
+size_t BytesOf(const CheckpointUpdate& update) {
+  size_t bytes = 256;
+  for (const auto& change : update.hours) bytes += change.heads.size() + 96;
+  return bytes + 64 * (update.forgotten_hours.size() + update.queues.size() +
+                       update.progress.size());
+}
+
 absl::Status MakeDir(FileSystem* fs, const Path& dir) {
   ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
-  if (exists) return absl::OkStatus();
-  RETURN_IF_ERROR(fs->CreateDir(dir));
+  if (!exists) RETURN_IF_ERROR(fs->CreateDir(dir));
+  // Also when it exists: the life that made it may have ended before this.
   const Path parent = dir.parent_path();
   return fs->SyncDir(parent.empty() ? Path(".") : parent);
 }
@@ -160,9 +168,9 @@ class CheckpointStore::Impl {
   const Path dir_;
   const std::unique_ptr<rocksdb::Env> env_;  // outlives the database
 
-  Mutex mutex_;
-  std::shared_ptr<rocksdb::DB> db_ ABSL_GUARDED_BY(mutex_);  // null: failed
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  Mutex mutex_;                      // guards db_ and status_
+  std::shared_ptr<rocksdb::DB> db_;  // null: failed
+  absl::Status status_;
 
   bool background_ = true;
 
@@ -292,7 +300,7 @@ absl::StatusOr<std::shared_ptr<rocksdb::DB>> CheckpointStore::Impl::Db() {
 absl::StatusOr<CheckpointRecord> CheckpointStore::Impl::Write(
     const CheckpointUpdate& update) {
   if (!record_.has_value()) RETURN_IF_ERROR(Load().status());
-  rocksdb::WriteBatch batch;
+  rocksdb::WriteBatch batch(BytesOf(update));
   for (const auto& change : update.hours) PutHour(change, &batch);
   for (const Hour hour : update.forgotten_hours) ForgetHour(hour, &batch);
   for (const auto& [topic, facts] : update.queues) {
