@@ -127,6 +127,7 @@ class CheckpointStore::Impl {
         env_(rocksdb::NewCompositeEnv(std::make_shared<RocksFileSystem>(fs))) {}
 
   absl::Status Open(const StoreId& id, bool background);
+  absl::Status Reopen();
   absl::Status OpenForRead(const StoreId& id);
   absl::StatusOr<CheckpointState> Load();
   absl::StatusOr<std::string> ReadHeads(Hour hour);
@@ -172,6 +173,7 @@ class CheckpointStore::Impl {
   std::shared_ptr<rocksdb::DB> db_;  // null: failed
   absl::Status status_;
 
+  StoreId id_;
   bool background_ = true;
 
   // Of the one thread that loads and writes.
@@ -190,6 +192,7 @@ void CheckpointStore::Impl::Hashes::Erase(Hour hour) {
 // --- Open -------------------------------------------------------------------
 
 absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
+  id_ = id;
   background_ = background;
   rocksdb::DB* db = nullptr;
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::Open(
@@ -199,6 +202,16 @@ absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
     db_.reset(db);
   }
   return EnsureIdentity(id);
+}
+
+absl::Status CheckpointStore::Impl::Reopen() {
+  {
+    MutexLock lock(&mutex_);
+    db_ = nullptr;
+    status_ = absl::OkStatus();
+  }
+  RETURN_IF_ERROR(Open(id_, background_));
+  return Load().status();
 }
 
 absl::Status CheckpointStore::Impl::OpenForRead(const StoreId& id) {
@@ -392,6 +405,8 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenForRead(
 absl::StatusOr<CheckpointState> CheckpointStore::Load() {
   return impl_->Load();
 }
+absl::Status CheckpointStore::Reopen() { return impl_->Reopen(); }
+
 absl::StatusOr<std::string> CheckpointStore::ReadHeads(Hour hour) {
   return impl_->ReadHeads(hour);
 }
