@@ -346,6 +346,11 @@ TEST(HourSegment, DoesNotTrustHeadsOfAnEarlierOrLaterLife) {
         &files, segment.get(),
         stale.Encode(files.salt, kTestHour, RecordNumber{upto}));
   }
+  SlotHeads later;
+  later.Set(Slot{3}, RecordNumber{111});
+  ExpectSameAfterReopening(
+      &files, segment.get(),
+      later.Encode(files.salt, kTestHour, RecordNumber{111}));
   SlotHeads old;
   old.Set(Slot{7}, RecordNumber{90});
   ExpectSameAfterReopening(
