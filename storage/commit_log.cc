@@ -342,14 +342,17 @@ absl::StatusOr<std::vector<CommitLog::FileInfo>> CommitLog::Files() const {
 
 absl::StatusOr<LogOffset> CommitLog::BaseOf(LogOffset offset) const {
   absl::MutexLock lock(&mu_);
-  for (auto file = files_.rbegin(); file != files_.rend(); ++file) {
-    if (file->base > offset) continue;
-    if (offset >= file->base + file->bytes) break;  // a file is missing
-    return file->base;
+  if (offset < start()) {
+    return absl::OutOfRangeError(absl::StrCat("commit log ", dir_.string(),
+                                              ": offset ", offset.value(),
+                                              " was removed"));
   }
-  return absl::OutOfRangeError(absl::StrCat("commit log ", dir_.string(),
-                                            ": offset ", offset.value(),
-                                            " was removed"));
+  // Newest first: that is where consumers read. The oldest begins before
+  // start(), so one is found.
+  const auto file =
+      std::find_if(files_.rbegin(), files_.rend(),
+                   [&](const FileInfo& f) { return f.base <= offset; });
+  return file->base;
 }
 
 std::shared_ptr<File> CommitLog::CachedReader(LogOffset base) {
@@ -371,6 +374,10 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
     return absl::OutOfRangeError(
         absl::StrCat("commit log ", path.string(), " was removed"));
   }
+  if (absl::IsNotFound(opened.status())) {
+    return absl::DataLossError(
+        absl::StrCat("commit log damaged: ", path.string(), " is missing"));
+  }
   if (!opened.ok()) return opened.status();
   std::shared_ptr<File> file = *std::move(opened);
   RETURN_IF_ERROR(ReadLogFileHeader(file.get(), path, base, id_).status());
@@ -382,8 +389,8 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
 
 absl::StatusOr<LogRecord> CommitLog::ReadRecord(LogOffset offset, uint32_t size,
                                                 std::string* buffer) {
-  if (size < kRecordHeaderBytes || size > kGroupBytesMax ||
-      offset + size > end()) {
+  if (size < kRecordHeaderBytes || size > kGroupBytesMax || offset > end() ||
+      size > end() - offset) {
     return absl::OutOfRangeError(
         absl::StrCat("commit log ", dir_.string(), ": no record of ", size,
                      " bytes can stand at offset ", offset.value(),

@@ -227,6 +227,32 @@ TEST_F(CommitLogTest, ReadRecordRefusesWhatIsNoRecord) {
   EXPECT_EQ(code(script_.records()[1].offset, 29), absl::StatusCode::kOk);
 }
 
+TEST_F(CommitLogTest, ReadRecordReportsAMissingFile) {
+  ASSERT_TRUE(script_.Create().ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(AppendBytes(12'000).ok());
+  ASSERT_TRUE(fs_.Remove(LogScript::FilePath(LogOffset(kFileBytes))).ok());
+  std::string buffer;
+  const auto read = [&](size_t n) {
+    return script_.log()
+        .ReadRecord(script_.records()[n].offset, 12'000 - kGroupHeaderBytes,
+                    &buffer)
+        .status()
+        .code();
+  };
+  EXPECT_EQ(read(0), absl::StatusCode::kOk);
+  EXPECT_EQ(read(1), absl::StatusCode::kDataLoss);
+  // Also after the log has been opened anew, without that file.
+  const LogContent content = ReadLog(&fs_, script_.records()[2].offset);
+  const std::vector<LogEntry> records = script_.records();
+  ASSERT_TRUE(script_.Reopen(content).ok());
+  EXPECT_EQ(
+      script_.log()
+          .ReadRecord(records[1].offset, 12'000 - kGroupHeaderBytes, &buffer)
+          .status()
+          .code(),
+      absl::StatusCode::kDataLoss);
+}
+
 TEST_F(CommitLogTest, ReadersRunBesideTheWriter) {
   ASSERT_TRUE(script_.Create().ok());
   ASSERT_TRUE(script_.Append({"first"}).ok());
@@ -299,6 +325,7 @@ TEST_F(CommitLogTest, RemovalNeverLeavesAGap) {
     const auto after = fs.CrashClone(seed, 50);
     const LogContent content = ReadLog(after.get());
     EXPECT_TRUE(content.status.ok()) << content.status;
+    ASSERT_FALSE(content.records.empty());
     EXPECT_EQ(content.records.back(), script.records().back());
   }
 }
@@ -329,6 +356,19 @@ TEST_F(CommitLogTest, OpenCutsWhatFollows) {
   EXPECT_TRUE(content.status.ok());
   EXPECT_FALSE(content.torn);
   EXPECT_EQ(content.records, kept.records);
+}
+
+TEST_F(CommitLogTest, TheCutIsDurableEvenOnAFullDisk) {
+  ASSERT_TRUE(script_.Create().ok());
+  ASSERT_TRUE(script_.Append({"kept"}).ok());
+  const LogContent kept = ReadLog(&fs_);
+  ASSERT_TRUE(script_.Append({"cut"}).ok());
+  ASSERT_TRUE(script_.Sync().ok());
+  fs_.FailAfter(MemoryOp::kAllocate, 1, absl::ResourceExhaustedError("full"),
+                true);
+  ASSERT_TRUE(script_.Reopen(kept).ok());
+  const auto after = fs_.CrashClone(1, 0);
+  EXPECT_EQ(ReadLog(after.get()).records, kept.records);
 }
 
 TEST_F(CommitLogTest, OpenRemovesLaterFilesOnlyIfTheyAreEmpty) {
@@ -494,8 +534,8 @@ TEST_F(CommitLogTest, EveryFailureKeepsWhatWasSynced) {
         if (keep != n % 3 * 50) continue;
         const auto after = fs.CrashClone(n, keep);
         const LogContent content = ReadLog(after.get());
-        EXPECT_TRUE(content.status.ok()) << content.status;
-        EXPECT_GE(content.records.size(), script.durable_records());
+        ASSERT_TRUE(content.status.ok()) << content.status;
+        ASSERT_GE(content.records.size(), script.durable_records());
         EXPECT_TRUE(
             std::equal(script.records().begin(),
                        script.records().begin() + script.durable_records(),
