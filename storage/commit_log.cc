@@ -252,16 +252,18 @@ absl::Status CommitLog::Roll(LogOffset base, LogOffset previous_end) {
 }
 
 absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
-  std::unique_ptr<File> file;
-  RETURN_IF_ERROR(TakeSpare(&file));
+  // Held until the spare has its new name: whoever prepares a file meanwhile
+  // would take this one for a left-over.
+  absl::MutexLock spare_lock(&spare_mu_);
+  RETURN_IF_ERROR(PrepareSpare());
   Page page;
   EncodeLogFileHeader({id_, base, options_.segment_bytes, previous_end},
                       page.bytes);
-  RETURN_IF_ERROR(file->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
-  RETURN_IF_ERROR(file->Sync());
+  RETURN_IF_ERROR(spare_->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
+  RETURN_IF_ERROR(spare_->Sync());
   RETURN_IF_ERROR(fs_->Rename(dir_ / kSpareName, dir_ / LogFileName(base)));
   RETURN_IF_ERROR(fs_->SyncDir(dir_));
-  file_ = std::move(file);
+  file_ = std::move(spare_);
   base_ = base;
   absl::MutexLock lock(&mu_);
   files_.push_back({base, options_.segment_bytes, 0});
@@ -270,15 +272,12 @@ absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
 
 absl::Status CommitLog::PrepareNextFile() {
   absl::MutexLock lock(&spare_mu_);
-  if (spare_ != nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(spare_, MakeSpare());
-  return absl::OkStatus();
+  return PrepareSpare();
 }
 
-absl::Status CommitLog::TakeSpare(std::unique_ptr<File>* spare) {
-  RETURN_IF_ERROR(PrepareNextFile());
-  absl::MutexLock lock(&spare_mu_);
-  *spare = std::move(spare_);
+absl::Status CommitLog::PrepareSpare() {
+  if (spare_ != nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(spare_, MakeSpare());
   return absl::OkStatus();
 }
 

@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "storage/checksum.h"
 #include "storage/log_reader.h"
 #include "storage/message_codec.h"
@@ -253,6 +257,78 @@ TEST_F(CommitLogTest, ReadRecordReportsAMissingFile) {
       absl::StatusCode::kDataLoss);
 }
 
+// A file system that calls back before each rename.
+class RenameHook final : public FileSystem {
+ public:
+  explicit RenameHook(FileSystem* fs) : fs_(fs) {}
+  std::function<void()> before_rename = [] {};
+
+  absl::StatusOr<std::unique_ptr<File>> Open(const Path& path,
+                                             OpenFlags flags) override {
+    return fs_->Open(path, flags);
+  }
+  absl::Status Rename(const Path& from, const Path& to) override {
+    before_rename();
+    return fs_->Rename(from, to);
+  }
+  absl::Status Remove(const Path& path) override { return fs_->Remove(path); }
+  absl::Status RemoveDir(const Path& path) override {
+    return fs_->RemoveDir(path);
+  }
+  absl::Status CreateDir(const Path& path) override {
+    return fs_->CreateDir(path);
+  }
+  absl::StatusOr<std::vector<std::string>> List(const Path& dir) override {
+    return fs_->List(dir);
+  }
+  absl::StatusOr<bool> Exists(const Path& path) override {
+    return fs_->Exists(path);
+  }
+  absl::StatusOr<bool> IsDirectory(const Path& path) override {
+    return fs_->IsDirectory(path);
+  }
+  absl::StatusOr<uint64_t> FileSize(const Path& path) override {
+    return fs_->FileSize(path);
+  }
+  absl::StatusOr<int64_t> ModifiedMs(const Path& path) override {
+    return fs_->ModifiedMs(path);
+  }
+  absl::Status SyncDir(const Path& dir) override { return fs_->SyncDir(dir); }
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const Path& path) override {
+    return fs_->Lock(path);
+  }
+  absl::StatusOr<uint64_t> FreeSpace(const Path& dir) override {
+    return fs_->FreeSpace(dir);
+  }
+
+ private:
+  FileSystem* const fs_;
+};
+
+// The file that a roll has taken, and that still has the spare's name, must
+// not be taken for a left-over by whoever prepares a file at that moment.
+TEST_F(CommitLogTest, PreparingBesideARollTakesNothingAway) {
+  RenameHook hook(&fs_);
+  LogScript script(&hook);
+  ASSERT_TRUE(script.Create().ok());
+  absl::Notification prepared;
+  std::thread preparer;
+  hook.before_rename = [&] {
+    preparer = std::thread([&] {
+      EXPECT_TRUE(script.log().PrepareNextFile().ok());
+      prepared.Notify();
+    });
+    // It should wait for the rename; it gets time to prove the opposite.
+    prepared.WaitForNotificationWithTimeout(absl::Milliseconds(50));
+  };
+  ASSERT_TRUE(script.Append({std::string(12'000, 'a')}).ok());
+  EXPECT_TRUE(script.Append({std::string(12'000, 'b')}).ok());
+  if (preparer.joinable()) preparer.join();
+  const LogContent content = ReadLog(&fs_);
+  EXPECT_TRUE(content.status.ok()) << content.status;
+  EXPECT_EQ(content.records, script.records());
+}
+
 TEST_F(CommitLogTest, ReadersRunBesideTheWriter) {
   ASSERT_TRUE(script_.Create().ok());
   ASSERT_TRUE(script_.Append({"first"}).ok());
@@ -272,8 +348,8 @@ TEST_F(CommitLogTest, ReadersRunBesideTheWriter) {
     });
   }
   for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(script_.Append({std::string(3000, 'x')}).ok());
-    ASSERT_TRUE(script_.Sync().ok());
+    EXPECT_TRUE(script_.Append({std::string(3000, 'x')}).ok());
+    EXPECT_TRUE(script_.Sync().ok());
   }
   done = true;
   for (auto& reader : readers) reader.join();
