@@ -21,7 +21,7 @@ BodyReader::BodyReader(StoreState* state, Lost lost)
 
 absl::StatusOr<std::shared_ptr<HourSegment>> BodyReader::OpenSegment(
     Hour hour, RecordNumber upto) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   auto segment = state_->applier.hours().ForRead(hour);
   // An error of the flush shows when the frame is read.
   if (segment.ok() && upto > (*segment)->flushed()) {
