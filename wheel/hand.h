@@ -127,7 +127,8 @@ class Hand {
   };
 
   std::optional<DueEntry> PopFrom(DueLane* lane, int64_t now_ms);
-  void TakeLate(int64_t now_ms, size_t count_max, Batch* batch);
+  size_t TakeLate(int64_t now_ms, size_t count_max, size_t bytes_max,
+                  Batch* batch);
   size_t TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,
                   size_t bytes_max, Batch* batch);
   DueLane MakeLane(Second begin);
