@@ -60,10 +60,11 @@ void ModelRun::ReadReady() {
   }
 }
 
-// By due time, then arrival. After a stretch of time of three seconds or more
-// the hand delivers from two stretches in turn, what was due before the
-// current second and what is due in it; each keeps the order. Late messages
-// are a third; where the clock was stepped back nothing is checked.
+// By due time, then arrival. When it is three seconds or more behind, the hand
+// delivers from two stretches in turn, what was due before that second and
+// what is due from it on; each keeps the order. It may be behind when the store
+// is opened, and again at the first Step. Late messages are a stretch of their
+// own: where the clock was stepped back only equal milliseconds are compared.
 void ModelRun::CheckOrder(bool strict) {
   if (shown_.size() < 2) return;
   std::sort(shown_.begin(), shown_.end(),
@@ -79,7 +80,7 @@ void ModelRun::CheckOrder(bool strict) {
   if (stepped_back_) return;
   const auto sorted = std::is_sorted(shown_.begin(), shown_.end(), Before);
   if (sorted) return;
-  if (!strict && (IsSortedInTwo(now_ms()) || IsSortedInTwo(opened_ms_))) return;
+  if (!strict && IsSortedInStretches()) return;
   for (size_t i = 1; i < shown_.size(); ++i) {
     if (Before(shown_[i - 1], shown_[i])) continue;
     return Fail(absl::StrCat("order: ", shown_[i].message.id, " due ",
@@ -89,15 +90,19 @@ void ModelRun::CheckOrder(bool strict) {
   }
 }
 
-bool ModelRun::IsSortedInTwo(int64_t cut_ms) {
-  const int64_t begin_ms = StartMs(SecondOf(cut_ms));
-  std::vector<ReadyMessage> old;
-  std::vector<ReadyMessage> fresh;
+bool ModelRun::IsSortedInStretches() {
+  const int64_t begin_ms = StartMs(SecondOf(now_ms()));
+  const int64_t opened_ms = StartMs(SecondOf(opened_ms_));
+  std::vector<ReadyMessage> stretches[3];
   for (const ReadyMessage& ready : shown_) {
-    (ready.message.due_ms < begin_ms ? old : fresh).push_back(ready);
+    const int64_t due_ms = ready.message.due_ms;
+    stretches[(due_ms < begin_ms ? 0 : 1) + (due_ms < opened_ms ? 0 : 1)]
+        .push_back(ready);
   }
-  return std::is_sorted(old.begin(), old.end(), Before) &&
-         std::is_sorted(fresh.begin(), fresh.end(), Before);
+  return std::all_of(
+      std::begin(stretches), std::end(stretches), [](const auto& stretch) {
+        return std::is_sorted(stretch.begin(), stretch.end(), Before);
+      });
 }
 
 // What was read once must be there for ever, unless retention took it.

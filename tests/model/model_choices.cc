@@ -15,7 +15,8 @@ StoreOptions ModelRun::SomeOptions() {
   StoreOptions options;
   options.threads = false;
   options.clock = &clock_;
-  options.file_system = fs_.get();
+  hooked_.Use(fs_.get());
+  options.file_system = &hooked_;
   options.checkpoint_interval_ms = OneOf<int64_t>({1, 50, 1000, 10'000});
   options.checkpoint_log_bytes = OneOf<uint64_t>({4096, 65536, 1u << 20});
   options.log_segment_bytes = 64u << 10;
@@ -25,7 +26,7 @@ StoreOptions ModelRun::SomeOptions() {
   options.batch_bytes_max = OneOf<size_t>({1, 2048, 16384, 58'880});
   options.batch_messages_max = OneOf<uint32_t>({2, 3, 16, 4096});
   options.batches_in_flight_max = OneOf<uint32_t>({1, 4});
-  options.unsynced_bytes_max = 1u << 20;
+  options.unsynced_bytes_max = OneOf<size_t>({1u << 14, 1u << 23});
   options.preload_bytes_max = 64 * OneOf<size_t>({16, 64, 4096});
   options.preload_ahead_ms = OneOf<int64_t>({0, 1000, 60'000, 2 * kMsPerHour});
   options.open_segments_max = OneOf<uint32_t>({4, 8});
@@ -115,7 +116,8 @@ Message ModelRun::SomeMessage() {
   if (Chance(30)) message.tag = OneOf<const char*>({"a", "red", "a||b"});
   if (Chance(10)) message.keys = {Bytes(Upto(9)), "key"};
   if (Chance(10)) message.properties = {{"p", Bytes(Upto(40))}, {"", ""}};
-  message.body = Bytes(Chance(5) ? 1024 : Upto(60));
+  const bool large = large_bodies_ || Chance(5);
+  message.body = Bytes(large ? 1000 + Upto(24) : Upto(60));
   return message;
 }
 

@@ -20,6 +20,9 @@ ModelRun::ModelRun(uint64_t seed, int operations)
       clock_(kStartMs),
       fs_(std::make_unique<MemoryFileSystem>(&clock_)) {
   tiny_bodies_ = Chance(30);
+  large_bodies_ = Chance(15);
+  hooked_.set_hook(
+      [this](const HookedFileSystem::Call& call) { OnFileEvent(call); });
   burst_percent_ = OneOf({0, 20, 80});
   clock_percent_ = OneOf({0, 0, 1, 4});
   cancel_percent_ = OneOf({3, 10, 18});
@@ -48,7 +51,8 @@ std::string ModelRun::Run() {
   Open();
   int left = operations_;
   while (left > 0 && !failed()) {
-    int life = std::min<int>(left, 20 + static_cast<int>(Upto(1500)));
+    int life = std::min<int>(
+        left, 20 + static_cast<int>(Upto(OneOf<uint64_t>({40, 400, 1500}))));
     left -= life;
     for (; life > 0 && !failed(); --life) OneOperation();
     if (!failed()) EndLife();

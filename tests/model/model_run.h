@@ -17,7 +17,10 @@
 // read is set aside by design (DESIGN, promise 6), which is no loss of the
 // store's but looks like one from here; storage tests cover it.
 //
-// Threads: none (StoreOptions::threads == false).
+// Threads: none (StoreOptions::threads == false). What another thread might do
+// between the store's locks is done where Step reads or syncs files without
+// one: while a slot is being loaded, while bodies are being read, and in the
+// middle of a checkpoint.
 #ifndef HOURGLASS_TESTS_MODEL_MODEL_RUN_H_
 #define HOURGLASS_TESTS_MODEL_MODEL_RUN_H_
 
@@ -33,6 +36,7 @@
 #include "hourglass/clock.h"
 #include "hourglass/delay_store.h"
 #include "storage/random.h"
+#include "tests/model/hooked_file_system.h"
 #include "tests/model/model.h"
 #include "tests/support/memory_file_system.h"
 
@@ -49,7 +53,7 @@ class ModelRun {
     uint64_t operations = 0, lives = 0, crashes = 0, faults = 0;
     uint64_t delivered = 0, cancelled = 0, moved = 0, checkpoints = 0;
     uint64_t late = 0, overdue_steps = 0, hours_removed = 0, settled = 0;
-    uint64_t log_files_removed = 0;
+    uint64_t log_files_removed = 0, between = 0;
   };
   const Totals& totals() const { return totals_; }
 
@@ -86,8 +90,11 @@ class ModelRun {
   void StepClock();
   void Pass(int64_t ms);
   void Step();
+  void OnFileEvent(const HookedFileSystem::Call& call);
+  bool HoldsNoLock(const HookedFileSystem::Call& call) const;
   void Acknowledge(const Message& message,
                    const absl::StatusOr<PutResult>& result);
+  void Gave(const Handle& handle, const std::string& id);
   void Refused(const Message& message, const absl::Status& status);
   bool MayRefuse(const Message& message, const absl::Status& status);
   void CheckAnswer(const Given& given, CancelAnswer answer);
@@ -109,7 +116,7 @@ class ModelRun {
   void ReadTopic(const std::string& topic);
   void ReadAgain();
   void CheckOrder(bool strict);
-  bool IsSortedInTwo(int64_t cut_ms);
+  bool IsSortedInStretches();
   void CheckStats();
   void CheckFiles();
   void ListHourFiles(std::map<Hour, int>* files);
@@ -131,13 +138,14 @@ class ModelRun {
   Random random_;
   VirtualClock clock_;
   std::unique_ptr<MemoryFileSystem> fs_;
+  HookedFileSystem hooked_;  // on top of fs_
   StoreOptions options_;
   std::unique_ptr<DelayStore> store_;
   Model model_;
   Totals totals_;
 
   // What this story is like.
-  bool tiny_bodies_ = false;
+  bool tiny_bodies_ = false, large_bodies_ = false;
   int burst_percent_ = 0, clock_percent_ = 0, cancel_percent_ = 0;
   uint32_t late_messages_max_ = 0;
   std::vector<std::string> topics_;
@@ -156,6 +164,10 @@ class ModelRun {
 
   // Of this life.
   bool faulty_ = false;
+  bool many_ = false;  // the last put was of several messages
+  bool in_step_ = false;
+  bool in_hook_ = false;
+  uint64_t opened_before_step_ = 0;
   bool stepped_back_ = false;
   // The clock's highest value since all that is ready was read.
   int64_t highest_ms_ = 0;

@@ -3,7 +3,9 @@
 //
 //   HOURGLASS_MODEL_SEED=n        replays one story
 //   HOURGLASS_MODEL_OPERATIONS=n  how many operations in all (a sanitizer's
-//                                 build takes fewer)
+//                                 build takes fewer: 100000)
+//   HOURGLASS_MODEL_FIRST_SEED=n  other stories than the usual ones
+//   HOURGLASS_MODEL_FAILURES=n    go on until so many stories have failed
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -29,7 +31,9 @@ TEST(ModelTest, StoreDoesWhatTheModelDoes) {
   ModelRun::Totals sum;
   int failures = 0;
   const uint64_t failures_max = FromEnvironment("HOURGLASS_MODEL_FAILURES", 1);
-  for (uint64_t seed = only == 0 ? 1 : only; sum.operations < wanted; ++seed) {
+  const uint64_t first =
+      only == 0 ? FromEnvironment("HOURGLASS_MODEL_FIRST_SEED", 1) : only;
+  for (uint64_t seed = first; sum.operations < wanted; ++seed) {
     ModelRun run(seed, kOperationsOfAStory);
     const std::string wrong = run.Run();
     EXPECT_EQ(wrong, "");
@@ -48,15 +52,17 @@ TEST(ModelTest, StoreDoesWhatTheModelDoes) {
     sum.hours_removed += one.hours_removed;
     sum.settled += one.settled;
     sum.log_files_removed += one.log_files_removed;
+    sum.between += one.between;
     if (only != 0) break;
   }
   std::printf(
       "%lu operations, %lu lives, %lu crashes, %lu with faults, %lu delivered, "
       "%lu cancelled, %lu moved, %lu checkpoints, %lu late, %lu overdue steps, "
-      "%lu hours removed, %lu settled, %lu with log removed\n",
+      "%lu hours removed, %lu settled, %lu with log removed, "
+      "%lu times in between\n",
       sum.operations, sum.lives, sum.crashes, sum.faults, sum.delivered,
       sum.cancelled, sum.moved, sum.checkpoints, sum.late, sum.overdue_steps,
-      sum.hours_removed, sum.settled, sum.log_files_removed);
+      sum.hours_removed, sum.settled, sum.log_files_removed, sum.between);
 }
 
 }  // namespace
