@@ -69,7 +69,7 @@ void ModelRun::Acknowledge(const Message& message,
     return Fail("the handle names another due time");
   }
   model_.Put(message, handle);
-  if (!handle.IsNone()) given_.push_back({handle, message.id});
+  Gave(handle, message.id);
 }
 
 void ModelRun::Gave(const Handle& handle, const std::string& id) {
@@ -115,15 +115,20 @@ void ModelRun::CheckAnswer(const Given& given, CancelAnswer answer) {
     return;
   }
   if (answer == CancelAnswer::kCancelled) return;
-  // In the middle of a Step it may be just becoming ready (that it does is
-  // checked when the Step is done), and an hour may be just being removed.
-  if (answer == CancelAnswer::kAlreadyDelivered && in_step_ &&
+  const bool already = answer == CancelAnswer::kAlreadyDelivered;
+  const bool pending = IsCurrent(given) && known.state == ModelState::kPending;
+  // In the middle of a Step it may be just becoming ready; that it does is
+  // checked when the Step is done. Where the disk fails it may be set aside.
+  if (pending && already && (in_step_ || faulty_) &&
       given.handle.due_ms() <= highest_ms_) {
     return;
   }
-  if (IsCurrent(given) && known.state == ModelState::kPending) {
-    return wrong("is pending");
+  // Its hour may be just being removed.
+  if (!pending && already && in_step_ &&
+      given.handle.hour < HourOf(store_->Stats().cursor)) {
+    return;
   }
+  if (pending) return wrong("is pending");
   // It was cancelled or moved before. Where nothing is left of the hour, that
   // is no longer told apart from a delivery.
   const auto at = removed_upto_.find(given.handle.hour);
@@ -194,7 +199,7 @@ void ModelRun::Move() {
     return Fail("a move gave a handle where there should be none, or none");
   }
   model_.Moved(given.id, due_ms, moved->handle);
-  if (!moved->handle.IsNone()) given_.push_back({moved->handle, given.id});
+  Gave(moved->handle, given.id);
   ++totals_.moved;
 }
 
