@@ -6,18 +6,27 @@
 //
 //   auto db = CheckpointStore::Open(fs, dir / "checkpoint", id);
 //   auto state = (*db)->Load();           // all facts
-//   (*db)->Write(update);                 // atomic, durable on return
-//   log record payload = EncodeCheckpointRecord((*db)->record());
+//   auto record = (*db)->Write(update);   // atomic, durable on return
+//   log record payload = EncodeCheckpointRecord(*record);
 //
 // RocksDB's live log loses a flipped bit silently, so every fact counts into
 // one running hash: `state_hash` is the XOR of HashBytes(key, value) over all
-// keys but its own. A loaded state whose hash is not what it says, or not
-// what the commit log's record of the same sequence says, is damaged.
+// keys, with the other fields of the record among them. A loaded state whose
+// hash is not what it says, or not what the commit log's record of the same
+// sequence says, is damaged. A state that was rolled back is intact but has a
+// smaller sequence than the commit log's record.
+//
+// Not in the hash: the heads of hours. They have a checksum of their own, can
+// be rebuilt from the index, and counting them would read ten megabytes at
+// every start; Load leaves them alone. Grammar and damages:
+// docs/formats/checkpoint.md.
 //
 // Failure is sticky: after the first failed write the database is closed and
 // every later call returns that error.
 //
-// Threads: Write from one thread; ReadHeads from any.
+// Threads: Load and Write from one thread; ReadHeads from any.
+//
+// Limitations: topics and consumers are never forgotten here.
 #ifndef HOURGLASS_STORAGE_CHECKPOINT_H_
 #define HOURGLASS_STORAGE_CHECKPOINT_H_
 
@@ -84,16 +93,21 @@ class CheckpointStore {
   static absl::StatusOr<std::unique_ptr<CheckpointStore>> Open(
       FileSystem* fs, const Path& dir, const StoreId& id,
       bool background = true);
+  // Writes nothing, not even RocksDB's own housekeeping, and takes no lock:
+  // for a stopped store. NOT_FOUND or DATA_LOSS if there is no database.
+  static absl::StatusOr<std::unique_ptr<CheckpointStore>> OpenForRead(
+      FileSystem* fs, const Path& dir, const StoreId& id);
   ~CheckpointStore();
 
   // DATA_LOSS if the state does not match its own hash or a value is
-  // malformed.
+  // malformed; then Write refuses too.
   absl::StatusOr<CheckpointState> Load();
 
   // "" if none is stored.
   absl::StatusOr<std::string> ReadHeads(Hour hour);
 
   // One synced batch. Gives the record to append to the commit log next.
+  // A retired hour's heads are dropped. Loads first if nobody has.
   absl::StatusOr<CheckpointRecord> Write(const CheckpointUpdate& update);
 
  private:

@@ -12,38 +12,46 @@
 //   log->Sync();          // one fdatasync: durable() == group.end()
 //
 // Files `<20 digits of base offset>.log` of `segment_bytes` each, allocated
-// ahead, so that a sync changes no metadata. Base offsets are multiples of
-// segment_bytes; the unused rest of a file is skipped, and the next file's
-// header says where the data before it ended.
+// ahead, so that a sync changes no metadata. A file's base is the base of the
+// file before it plus that one's size; the unused rest of a file is skipped,
+// and the next file's header says where the data before it ended. A file is
+// made as `next.tmp`, and gets its name when its header is durable and all
+// files before it are: so a name alone proves both.
 //
 // Failure is sticky: after a write or sync failed, every later Append and
-// Sync returns that first error and nothing is written (promise 2).
+// Sync returns that first error and nothing is written (promise 2). The one
+// exception: RESOURCE_EXHAUSTED while the next file is being allocated. No
+// group has been written then; the same Append may be tried again when there
+// is space, and what was appended before can still be synced.
 //
 // Threads: one thread appends and syncs; NextStart is pure; ReadRecord,
-// durable(), end() and start() may be called from any thread.
+// Files, durable(), end() and start() may be called from any thread;
+// PrepareNextFile and RemoveBefore from any one thread beside the appending.
 #ifndef HOURGLASS_STORAGE_COMMIT_LOG_H_
 #define HOURGLASS_STORAGE_COMMIT_LOG_H_
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
 #include "storage/log_format.h"
+#include "storage/mutex.h"
 #include "storage/store_id.h"
 
 namespace hourglass {
 
 struct CommitLogOptions {
-  uint64_t segment_bytes = 256u << 20;  // multiple of 4096, > kGroupBytesMax
+  // Of new files; multiple of 4096. A group that is larger than a file is
+  // refused, so normally well beyond kGroupBytesMax.
+  uint64_t segment_bytes = 256u << 20;
   bool direct_io = true;
 };
 
@@ -62,8 +70,11 @@ class GroupBuilder {
   LogOffset Add(RecordKind kind, uint8_t flags, Hour hour, RecordNumber number,
                 std::string_view payload, uint64_t payload_hash);
 
-  // Writes header and padding. After it bytes(), end() are final.
+  // Writes header and padding. After it bytes(), end() are final. A group that
+  // was filled while others were on their way says here how far the log is
+  // durable by now; Finish() leaves what Start was told.
   void Finish();
+  void Finish(LogOffset durable_before);
 
   bool HasRoomFor(size_t payload_bytes) const;
   uint32_t records() const { return records_; }
@@ -73,7 +84,7 @@ class GroupBuilder {
   std::string_view bytes() const { return {data_, size_}; }
 
  private:
-  void Reserve(size_t bytes);
+  void Grow(size_t bytes);
 
   const uint64_t salt_;
   char* data_ = nullptr;  // aligned to 4096
@@ -94,10 +105,21 @@ class CommitLog {
       const CommitLogOptions& options);
 
   // Opens for appending at `end`, where a LogReader found the log to end.
-  // Whatever follows is cut off, and the cut is durable on return.
+  // Whatever follows is cut off, and the cut is durable on return; so is
+  // everything before `end`. DATA_LOSS, and nothing is changed, if a later
+  // file holds an intact group.
+  //
+  // `synced`: how far the log is known to be on the disk itself
+  // (LogReader::durable_before). What lies between it and `end` is written
+  // again: after a failed sync the page cache may show bytes that the disk
+  // never got and that no later sync would write.
+  //
+  // A full disk does not prevent opening: then every Append is refused with
+  // RESOURCE_EXHAUSTED until a new file can be allocated.
   static absl::StatusOr<std::unique_ptr<CommitLog>> Open(
       FileSystem* fs, const Path& dir, const StoreId& id,
-      const CommitLogOptions& options, LogOffset end);
+      const CommitLogOptions& options, LogOffset end,
+      LogOffset synced = LogOffset::Max());
 
   ~CommitLog();
 
@@ -106,9 +128,10 @@ class CommitLog {
   LogOffset NextStart(LogOffset end, uint64_t bytes) const;
 
   // Writes one finished group; makes the next file first if the group starts
-  // there. Not durable before Sync().
+  // there, which also syncs the file before it. Not durable before Sync().
   absl::Status Append(const GroupBuilder& group);
 
+  // Makes everything appended durable. Does nothing if it is already.
   absl::Status Sync();
 
   // Allocates the next file ahead of need; cheap when it is there. From any
@@ -120,8 +143,8 @@ class CommitLog {
   absl::StatusOr<LogOffset> RemoveBefore(LogOffset keep_from);
 
   // Reads and verifies one record of known place and size. The payload
-  // points into `buffer`. OUT_OF_RANGE if that part was removed, DATA_LOSS
-  // if it is damaged.
+  // points into `buffer`. OUT_OF_RANGE if that part was removed or is not yet
+  // written, DATA_LOSS if it is damaged.
   absl::StatusOr<LogRecord> ReadRecord(LogOffset offset, uint32_t size,
                                        std::string* buffer);
 
@@ -139,11 +162,37 @@ class CommitLog {
   absl::StatusOr<std::vector<FileInfo>> Files() const;
 
  private:
+  // Where the files lie, as far as arithmetic needs it: the file that was
+  // current at Open has the size it was made with, all later ones have
+  // options_.segment_bytes.
+  struct Extent {
+    LogOffset base;
+    LogOffset next_base;
+    LogOffset limit;  // groups end at or before it
+  };
+  struct Reader {
+    LogOffset base;
+    std::shared_ptr<File> file;
+  };
+
   CommitLog(FileSystem* fs, Path dir, const StoreId& id,
             const CommitLogOptions& options);
+  Extent ExtentOf(LogOffset end) const;
+  absl::Status OpenLast(const std::vector<LogOffset>& bases, LogOffset end,
+                        LogOffset synced);
+  absl::Status RemoveEmptyAfter(const std::vector<LogOffset>& bases,
+                                LogOffset last);
+  absl::Status Rewrite(LogOffset from, LogOffset end);
+  absl::Status CutAndAllocate(LogOffset end, const Extent& first);
+  absl::Status CheckGroup(const GroupBuilder& group) const;
   absl::Status Roll(LogOffset base, LogOffset previous_end);
+  absl::Status NameSpare(LogOffset base, LogOffset previous_end);
+  absl::Status TakeSpare(std::unique_ptr<File>* spare);
   absl::StatusOr<std::unique_ptr<File>> MakeSpare();
+  absl::StatusOr<std::unique_ptr<File>> AllocateSpare(const Path& path);
+  absl::StatusOr<LogOffset> BaseOf(LogOffset offset) const;
   absl::StatusOr<std::shared_ptr<File>> OpenForRead(LogOffset base);
+  std::shared_ptr<File> CachedReader(LogOffset base);
   absl::Status Fail(absl::Status status);
 
   FileSystem* const fs_;
@@ -151,6 +200,7 @@ class CommitLog {
   const StoreId id_;
   const uint64_t salt_;
   const CommitLogOptions options_;
+  Extent first_;  // the file that was current at Create or Open
 
   // Touched by the appending thread only.
   std::unique_ptr<File> file_;
@@ -161,9 +211,13 @@ class CommitLog {
   std::atomic<uint64_t> end_{0};
   std::atomic<uint64_t> durable_{0};
 
-  mutable absl::Mutex mu_;
-  std::unique_ptr<File> spare_ ABSL_GUARDED_BY(mu_);
-  std::map<LogOffset, std::shared_ptr<File>> readers_ ABSL_GUARDED_BY(mu_);
+  // Held while the spare is made, so apart from mu_, which readers need.
+  Mutex spare_mu_;
+  std::unique_ptr<File> spare_ ABSL_GUARDED_BY(spare_mu_);
+
+  mutable Mutex mu_;
+  std::vector<FileInfo> files_ ABSL_GUARDED_BY(mu_);  // modified_ms unused
+  std::vector<Reader> readers_ ABSL_GUARDED_BY(mu_);  // newest use first
 };
 
 }  // namespace hourglass

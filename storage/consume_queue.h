@@ -9,11 +9,30 @@
 //   entry = log offset u64 | size u32 | tag hash u32 | checksum u64
 //           (Seal; place = topic hash and index)
 //
-// `QueueTable` owns them all with an LRU of open files, as HourTable does for
-// hours.
+// Grammar, worked example and damages: docs/formats/consume_queue.md.
 //
-// Threads: Append, Flush, TakeChanges, RemoveBefore under the owner's state
-// lock; Read may run beside them from any thread.
+//   QueueTable queues(fs, dir / "queues", id, options);
+//   queues.Restore(checkpoint.queues);        // once, before anything else
+//   auto index = queues.Append("orders", {offset, size, IdHash(tag)});
+//   auto entries = queues.Read("orders", *index, 32);
+//
+// Appends go to one buffer a topic, bounded over all of them; files are
+// opened only to flush and to read, and an LRU bounds how many are open.
+// Nothing here is durable before SyncFiles: the commit log is, and recovery
+// cuts these files back to the checkpoint.
+//
+// Offsets of a topic must ascend, as they do in the log: RemoveBefore looks
+// only at the last entry of each file.
+//
+// Failure is sticky: after a failed write every later Append, TakeChanges and
+// RemoveBefore returns that error. Reads go on.
+//
+// Threads: Append, TakeChanges, RemoveBefore under the owner's state lock;
+// Read, Facts and AllFacts may run beside them from any thread.
+//
+// Limitations: a topic's name is 1 to 464 bytes; facts of every topic are in
+// memory (some 200 bytes each), and a checkpoint syncs one file for each
+// topic that changed.
 #ifndef HOURGLASS_STORAGE_CONSUME_QUEUE_H_
 #define HOURGLASS_STORAGE_CONSUME_QUEUE_H_
 
@@ -48,7 +67,7 @@ struct QueueFacts {
 
 struct QueueOptions {
   uint32_t entries_per_file = 1u << 20;
-  uint32_t open_topics_max = 512;
+  uint32_t open_topics_max = 512;      // files held open, over all topics
   size_t buffer_bytes_max = 8u << 20;  // over all topics
 };
 
@@ -58,10 +77,14 @@ class QueueTable {
              const QueueOptions& options);
   ~QueueTable();
 
-  // Recovery: as HourTable::Restore.
+  // Recovery: takes the checkpoint's facts, cuts every file to its length
+  // (syncing what it cut), and removes files and topics that are unknown or
+  // before `first`. Opens only what it cuts; headers are verified when a file
+  // is first used. DATA_LOSS if a file is missing or shorter than its facts.
   absl::Status Restore(const std::map<std::string, QueueFacts>& facts);
 
-  // The new entry's index. Makes the topic if it is new.
+  // The new entry's index. Makes the topic if it is new. INVALID_ARGUMENT if
+  // its name is empty or too long.
   absl::StatusOr<QueueIndex> Append(std::string_view topic,
                                     const QueueEntry& entry);
 
@@ -74,17 +97,21 @@ class QueueTable {
   QueueFacts Facts(std::string_view topic) const;  // zeros if unknown
   std::map<std::string, QueueFacts> AllFacts() const;
 
-  // For a checkpoint: flushes, and hands out the topics that changed.
+  // For a checkpoint: flushes, and hands out the topics that changed. Also
+  // unlinks what RemoveBefore gave up three calls ago.
   struct Changes {
     std::map<std::string, QueueFacts> topics;
     std::vector<std::shared_ptr<File>> files;  // to sync
-    std::vector<Path> dirs;                    // to sync, after the files
+    std::vector<Path> closed;  // to open and sync: the LRU closed them
+    std::vector<Path> dirs;    // to sync, after the files
   };
   absl::StatusOr<Changes> TakeChanges();
   absl::Status SyncFiles(const Changes& changes);  // needs no lock
 
-  // Removes whole files of the topic whose entries all point below
-  // `keep_from`.
+  // Gives up whole files of the topic whose entries all point below
+  // `keep_from`: Facts().first moves past them at once, and the files go when
+  // the two newest checkpoints both say so, so that recovery from either
+  // finds what it expects. A call that gives up nothing is cheap.
   absl::Status RemoveBefore(std::string_view topic, LogOffset keep_from);
 
  private:

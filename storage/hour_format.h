@@ -1,7 +1,7 @@
 // File: hour_format.h
 //
 // Constants of an hour segment's two files. Grammar, worked example and
-// damages: docs/formats.md ("Hour segments").
+// damages: docs/formats/hour_segment.md.
 //
 //   2026-11-21T03.delaylog       header(64) frame*
 //   2026-11-21T03.delayindex     header(64) record(32)*
@@ -41,6 +41,14 @@ inline constexpr size_t kHourHeaderBytes = 64;
 inline constexpr size_t kFrameHeaderBytes = 16;
 inline constexpr size_t kIndexRecordBytes = 32;
 
+inline constexpr uint32_t kFramePayloadMax =
+    UINT32_MAX - static_cast<uint32_t>(kFrameHeaderBytes);
+// An index record's checksum covers what stands before it.
+inline constexpr size_t kIndexSealedBytes =
+    kIndexRecordBytes - sizeof(uint32_t);
+// The last hour of the year 9999: file names have four digits for a year.
+inline constexpr Hour kHourMax{70'389'527};
+
 enum class IndexKind : uint16_t {
   kMessage = 1,
   kTombstone = 2,
@@ -62,15 +70,47 @@ struct IndexRecord {
   bool operator==(const IndexRecord&) const = default;
 };
 
-// "2026-11-21T03.delaylog" / ".delayindex": sorts by time.
+// Where a record stands, as its seal sees it.
+constexpr uint64_t PlaceOf(Hour hour, RecordNumber number) {
+  return uint64_t{static_cast<uint32_t>(hour.value())} << 32 | number.value();
+}
+
+// "2026-11-21T03.delaylog" / ".delayindex": sorts by time. `hour` is in
+// [0, kHourMax].
 std::string DelayLogName(Hour hour);
 std::string DelayIndexName(Hour hour);
-// The hour and which of the two, from a file name.
+// The hour and which of the two, from a file name. INVALID_ARGUMENT if it is
+// not exactly a name that the two functions above give.
 struct HourFileName {
   Hour hour;
   bool is_index = false;
 };
 absl::StatusOr<HourFileName> ParseHourFileName(std::string_view name);
+
+// The first 64 bytes of either file.
+struct HourHeader {
+  Hour hour;
+  StoreId store;
+  RecordNumber base;  // the number before the first record here
+  bool operator==(const HourHeader&) const = default;
+};
+void EncodeHourHeader(const HourHeader& header, bool is_index, char* out);
+// `bytes` is the start of a file, at least 64 bytes if the file has them.
+// DATA_LOSS if damaged or of the other kind, FAILED_PRECONDITION if another
+// version of the program wrote it.
+absl::StatusOr<HourHeader> DecodeHourHeader(std::string_view bytes,
+                                            bool is_index);
+
+// The 16 bytes before a payload.
+void EncodeFrameHeader(uint64_t salt, Hour hour, RecordNumber number,
+                       uint32_t payload_bytes, uint64_t payload_hash,
+                       char* out);
+// `frame` is exactly one frame. Returns its payload; `hash` (may be null)
+// gets HashBytes(payload). DATA_LOSS says what is wrong.
+absl::StatusOr<std::string_view> DecodeFrame(uint64_t salt, Hour hour,
+                                             RecordNumber number,
+                                             std::string_view frame,
+                                             uint64_t* hash);
 
 // One index record to and from its 32 bytes. Decode: DATA_LOSS on a wrong
 // checksum, place or field.
@@ -79,6 +119,9 @@ void EncodeIndexRecord(uint64_t salt, Hour hour, RecordNumber number,
 absl::StatusOr<IndexRecord> DecodeIndexRecord(uint64_t salt, Hour hour,
                                               RecordNumber number,
                                               const char* in);
+// The same for loops over millions: false where the other says DATA_LOSS.
+bool TryDecodeIndexRecord(uint64_t salt, Hour hour, RecordNumber number,
+                          const char* in, IndexRecord* record);
 
 }  // namespace hourglass
 

@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
+#include "storage/append_buffer.h"
 #include "storage/hour_format.h"
 #include "storage/slot_heads.h"
 
@@ -46,10 +47,17 @@ struct HourFacts {
   uint32_t tombstones = 0;       // in these files
   uint64_t message_bytes = 0;    // sum of frame sizes of messages ever put
   uint64_t cancelled_bytes = 0;  // ... of those cancelled
-  bool retired = false;          // files deleted: every message is done
+  // Kept by the Applier: how many of the messages became ready.
+  uint32_t delivered = 0;
+  uint64_t delivered_bytes = 0;
+  bool retired = false;  // files deleted: every message is done
 
   uint32_t records() const { return last - base; }
   uint32_t messages() const { return records() - tombstones; }
+  uint32_t pending() const { return messages() - tombstones - delivered; }
+  uint64_t pending_bytes() const {
+    return message_bytes - cancelled_bytes - delivered_bytes;
+  }
   uint64_t index_bytes() const {
     return kHourHeaderBytes + uint64_t{kIndexRecordBytes} * records();
   }
@@ -68,18 +76,23 @@ class HourSegment {
   // Opens files whose lengths are at least what `facts` says (longer: the
   // rest is ignored for reading and overwritten by appends only after
   // CutTo). Heads: from `stored_heads` (may be empty: none) plus a scan of
-  // the index records added since. DATA_LOSS names file and record.
+  // the index records added since; stored heads that are damaged, or do not
+  // fit the facts, are rebuilt by a scan of all. DATA_LOSS names file and
+  // record. On a read-only file system the segment opens for reading, and the
+  // first Flush of an append fails.
   static absl::StatusOr<std::shared_ptr<HourSegment>> Open(
       FileSystem* fs, const Path& dir, const StoreId& id, Hour hour,
       const HourFacts& facts, std::string_view stored_heads);
 
-  ~HourSegment();
+  ~HourSegment();  // what is in the buffers is dropped
 
   Hour hour() const { return hour_; }
   const HourFacts& facts() const { return facts_; }
   SlotHeads* heads() { return &heads_; }
 
   // The new record's number. `payload` is copied into the buffer.
+  // INVALID_ARGUMENT if `due_ms` is not in this hour. After a failed Flush
+  // each returns that error.
   absl::StatusOr<RecordNumber> Append(std::string_view payload,
                                       uint64_t payload_hash, int64_t due_ms,
                                       uint32_t id_hash);
@@ -87,10 +100,18 @@ class HourSegment {
                                                const IndexRecord& record);
 
   // Bytes waiting in the buffers.
-  size_t buffered_bytes() const;
-  // Writes both buffers to the files. On an error nothing more may be
-  // appended (the store stops).
+  size_t buffered_bytes() const {
+    return log_buffer_.size() + index_buffer_.size();
+  }
+  // Memory that the buffers hold, used or not.
+  size_t buffer_capacity() const {
+    return log_buffer_.capacity() + index_buffer_.capacity();
+  }
+  // Writes both buffers to the files, bodies first. On an error nothing more
+  // may be appended (the store stops): it is kept and returned ever after.
   absl::Status Flush();
+  // Gives back empty buffers that have grown beyond `keep_bytes` each.
+  void TrimBuffers(size_t keep_bytes);
   // Records with number <= this are in the files.
   RecordNumber flushed() const { return RecordNumber(flushed_.load()); }
 
@@ -113,7 +134,9 @@ class HourSegment {
                                       char* out) const;
   void PrefetchDelayLog(uint64_t offset, uint64_t size) const;
 
-  // Calls `visit` for first..last in order, reading large blocks. A damaged
+  // Calls `visit` for first..last in order, reading large blocks. Records
+  // before these files (<= facts().base) are done and left out; NOT_FOUND if
+  // `last` is not flushed. A damaged
   // record goes to `damaged` (if set) and the scan goes on; without it the
   // scan ends with DATA_LOSS. `visit` returns false to stop early.
   using Visit = std::function<bool(RecordNumber, const IndexRecord&)>;
@@ -123,17 +146,55 @@ class HourSegment {
                          const Damaged& damaged = nullptr) const;
 
  private:
-  HourSegment(Hour hour, const StoreId& id);
+  friend class HourTable;
 
+  HourSegment(const Path& dir, const StoreId& id, Hour hour);
+
+  absl::Status CreateFiles(FileSystem* fs, const StoreId& id);
+  absl::Status OpenFiles(FileSystem* fs, const StoreId& id);
+  absl::Status CheckFile(File* file, bool is_index, const StoreId& id);
+  absl::Status RestoreHeads(std::string_view stored);
+  bool TakeStoredHeads(std::string_view stored, RecordNumber* upto);
+
+  void AppendIndex(IndexRecord* record);
+  absl::Status WhyNotAppend(size_t payload_bytes, uint64_t ms) const;
+  bool IsFull() const { return facts_.last == RecordNumber::Max(); }
+  absl::Status Broken(absl::Status status);
+
+  absl::Status CheckNumber(RecordNumber number) const;
+  uint64_t IndexOffset(RecordNumber number) const;
+  // `status` with the file, the record and what to do.
+  absl::Status AtRecord(const absl::Status& status, bool is_index,
+                        RecordNumber number, uint64_t offset) const;
+  Path FilePath(bool is_index) const;
+
+  struct Scan;
+  absl::StatusOr<bool> ScanBlock(Scan* scan, RecordNumber first,
+                                 uint32_t count) const;
+  absl::StatusOr<bool> ScanSingly(Scan* scan, RecordNumber first,
+                                  uint32_t count) const;
+
+  const Path dir_;
   const Hour hour_;
   const uint64_t salt_;
   std::unique_ptr<File> delay_log_;
   std::unique_ptr<File> index_;
   HourFacts facts_;
-  SlotHeads heads_;
-  std::string log_buffer_;
-  std::string index_buffer_;
+  AppendBuffer log_buffer_;
+  AppendBuffer index_buffer_;
   std::atomic<uint32_t> flushed_{0};
+  std::atomic<uint64_t> flushed_log_bytes_{0};
+  absl::Status broken_;
+
+  // HourTable's notes about an open segment, kept here so that an append
+  // touches no other memory.
+  struct TableNotes {
+    size_t counted_bytes = 0;  // in the table's sum of buffered bytes
+    bool dirty = false;        // appended to since the last checkpoint
+  };
+  TableNotes notes_;
+
+  SlotHeads heads_;  // last: 14 KB that would push the rest apart
 };
 
 }  // namespace hourglass

@@ -7,29 +7,47 @@
 //   auto segment = table.ForAppend(hour);     // opens or creates, LRU
 //   auto reader = table.ForRead(hour);        // keeps it alive while used
 //
-// Deleting: Retire unlinks the files and keeps the facts with `retired`, so
-// that record numbers of the hour go on where they were if a clock stepped
-// back puts messages into it again.
+// Deleting: Retire keeps the facts with `retired`, so that record numbers of
+// the hour go on where they were if a clock stepped back puts messages into
+// it again, and unlinks the files once a checkpoint says so: a crash before
+// that finds the files its checkpoint asks for.
 //
-// Threads: every method under the owner's state lock, except SyncFiles.
+//   step                     | facts   | files   | a crash then finds
+//   Retire(hour)             | retired | there   | hour and files
+//   TakeChanges, checkpoint  | retired | there   | retired: files removed
+//   RemoveRetired            | retired | gone    | retired
+//
+// A message for the hour before the last step takes the old files up again;
+// after it, new files are made that begin behind the last number.
+//
+// Contract of TakeChanges: its changes are synced and a checkpoint with them
+// is durable before it is called again.
+//
+// Threads: every method under the owner's state lock, except SyncFiles and
+// RemoveRetired.
+//
+// Limitations: a segment that somebody holds is not evicted (its files would
+// stay open anyway), so open files may pass the bound by what is held.
 #ifndef HOURGLASS_STORAGE_HOUR_TABLE_H_
 #define HOURGLASS_STORAGE_HOUR_TABLE_H_
 
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
 #include "storage/hour_segment.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -49,9 +67,13 @@ class HourTable {
 
   // Recovery: takes the checkpoint's facts, cuts every file to its length
   // (syncing what it cut), and removes files of hours that are unknown or
-  // retired. DATA_LOSS if a file is missing or shorter than its facts.
+  // retired. DATA_LOSS if a file is missing or shorter than its facts; then
+  // nothing has been changed. Facts without files (delay_log_bytes 0) count
+  // as unknown, but their numbers go on. Opens only what it has to cut.
   absl::Status Restore(const std::map<Hour, HourFacts>& facts);
 
+  // For appends before the next call of ForAppend or ForRead: an hour may be
+  // evicted then, unless the caller still holds it.
   absl::StatusOr<std::shared_ptr<HourSegment>> ForAppend(Hour hour);
   // NOT_FOUND if the hour has no files.
   absl::StatusOr<std::shared_ptr<HourSegment>> ForRead(Hour hour);
@@ -79,10 +101,15 @@ class HourTable {
   // Makes them durable: each file, then the directory. Needs no lock.
   absl::Status SyncFiles(const Changes& changes);
 
-  // Unlinks both files of an hour. The caller syncs the directory
-  // (dir_changed of the next checkpoint).
+  // Every message of the hour is done: no more reads of it, and its files
+  // may go (see above). Not between TakeChanges and the end of SyncFiles.
   absl::Status Retire(Hour hour);
-  // Forgets facts of retired hours before `hour`; returns which.
+  // Unlinks the files of hours that the last TakeChanges gave as retired. To
+  // be called when that checkpoint is durable; TakeChanges does it if nobody
+  // did. Needs no lock.
+  absl::Status RemoveRetired();
+  // Forgets facts of retired hours before `hour` whose files are gone;
+  // returns which.
   std::vector<Hour> ForgetRetired(Hour before);
 
   uint32_t open_segments() const;
@@ -90,22 +117,54 @@ class HourTable {
  private:
   struct Open {
     std::shared_ptr<HourSegment> segment;
-    std::list<Hour>::iterator recency;
+    HourFacts* facts;    // its place in facts_
+    uint64_t last_used;  // tick_ at that time
   };
-  absl::Status EvictOldest();
+  using OpenMap = absl::flat_hash_map<Hour, Open>;
+
+  absl::Status CheckLengths(const std::map<Hour, HourFacts>& facts,
+                            std::vector<std::pair<Path, uint64_t>>* to_cut);
+  absl::Status CheckLength(const Path& path, uint64_t expected,
+                           std::vector<std::pair<Path, uint64_t>>* to_cut);
+  absl::Status Cut(const Path& path, uint64_t size);
+  absl::Status RemoveUnknown(const std::map<Hour, HourFacts>& facts);
+
   absl::StatusOr<std::shared_ptr<HourSegment>> OpenSegment(Hour hour);
+  absl::StatusOr<std::shared_ptr<HourSegment>> CreateSegment(Hour hour);
+  std::shared_ptr<HourSegment> Keep(std::shared_ptr<HourSegment> segment,
+                                    HourFacts* facts);
+  absl::Status MakeRoom();
+  absl::Status EvictOldest();
+  absl::Status Evict(OpenMap::iterator it);
+
+  absl::Status FlushSegment(HourSegment* segment);
+  absl::Status FlushLargest();
+
+  absl::StatusOr<Changed> TakeChange(Hour hour);
+  absl::Status SyncByName(Hour hour);
+
+  bool TakeUpRetired(Hour hour);
+  void MarkHandedOut();
+  absl::Status RemoveFiles(Hour hour);
 
   FileSystem* const fs_;
   const Path dir_;
   const StoreId id_;
+  const uint64_t salt_;
   const HourTableOptions options_;
   const LoadHeads load_heads_;
-  std::map<Hour, HourFacts> facts_;
-  absl::flat_hash_map<Hour, Open> open_;
-  std::list<Hour> recency_;  // newest first
+  std::map<Hour, HourFacts> facts_;  // of open hours: see Open::segment
+  OpenMap open_;
+  uint64_t tick_ = 0;
   std::set<Hour> dirty_;
   bool dir_changed_ = false;
   size_t buffered_bytes_ = 0;
+
+  // Retired hours whose files are still there; true: the last TakeChanges
+  // gave the hour as retired.
+  Mutex retiring_mutex_;
+  std::map<Hour, bool> retiring_ ABSL_GUARDED_BY(retiring_mutex_);
+  bool removed_some_ ABSL_GUARDED_BY(retiring_mutex_) = false;
 };
 
 }  // namespace hourglass

@@ -39,13 +39,23 @@ size_t EncodedMessageSize(const MessageView& message);
 // Appends the encoded message. The caller has checked all limits.
 void EncodeMessage(const MessageView& message, std::string* out);
 
+// The same, into memory that has room for EncodedMessageSize(message) bytes.
+// Returns the end of what was written.
+char* EncodeMessageTo(const MessageView& message, char* out);
+
 // The views point into `payload`. DATA_LOSS if the bytes are not a message.
 absl::StatusOr<MessageView> DecodeMessage(std::string_view payload);
 
-// Due time and topic only, for the paths that need no more. The payload has
-// been verified by its seal; a malformed one gives 0 and "".
-int64_t PeekDueMs(std::string_view payload);
-std::string_view PeekTopic(std::string_view payload);
+// The fields in front, for the paths that need no more. The payload has been
+// verified by its seal; a malformed one gives an empty topic.
+struct PeekedMessage {
+  int64_t due_ms = 0;
+  int64_t stored_ms = 0;
+  std::string_view topic;
+  std::string_view id;
+  std::string_view tag;
+};
+PeekedMessage PeekMessage(std::string_view payload);
 
 }  // namespace hourglass
 

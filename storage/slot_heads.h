@@ -28,13 +28,21 @@ class SlotHeads {
   // The first slot >= `from` that has a chain.
   std::optional<Slot> NextNonEmpty(Slot from) const;
 
-  // For the checkpoint: non-empty heads only, `upto` = records covered, and a
-  // checksum. Decode: DATA_LOSS when damaged or of another hour.
+  uint32_t CountNonEmpty() const;
+
+  // For the checkpoint: the non-empty heads, or all when that is shorter;
+  // `upto` = the newest record covered; and a checksum. Grammar:
+  // docs/formats/hour_segment.md. Decode: DATA_LOSS when damaged or of
+  // another hour, and then nothing has changed.
   std::string Encode(uint64_t salt, Hour hour, RecordNumber upto) const;
   absl::Status Decode(uint64_t salt, Hour hour, std::string_view bytes,
                       RecordNumber* upto);
 
  private:
+  void AppendSparse(std::string* out) const;
+  bool ReadSparse(std::string_view bytes);
+  bool ReadFull(std::string_view bytes);
+
   std::array<uint32_t, kSlotsPerHour> heads_{};
   std::array<uint64_t, (kSlotsPerHour + 63) / 64> occupied_{};
 };

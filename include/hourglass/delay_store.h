@@ -42,6 +42,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hourglass/delivery_sink.h"
+#include "hourglass/histogram.h"
 #include "hourglass/message.h"
 #include "hourglass/options.h"
 #include "hourglass/types.h"
@@ -74,7 +75,7 @@ struct ReadyMessage {
   QueueIndex index;          // its place in the topic
   LogOffset offset;          // its record in the commit log
   MessageKey key;            // where it waited; number 0: it was due at once
-  int64_t delivered_ms = 0;  // when it became ready
+  int64_t delivered_ms = 0;  // when it was handed to this reader
   Message message;
 };
 
@@ -128,7 +129,11 @@ struct StoreStats {
   uint64_t sweeps = 0, walks = 0;  // how slots were loaded
   int64_t recovery_ms = 0;         // what Open took
   uint64_t recovered_records = 0;  // replayed by Open
-  absl::Status failure;            // why the store stopped, if it did
+  // Due time to durable in the ready log.
+  Histogram lateness_us;
+  // What opening found worth telling, and what could not be delivered.
+  std::vector<std::string> notices;
+  absl::Status failure;  // why the store stopped, if it did
 };
 
 class DelayStore {

@@ -50,7 +50,8 @@ struct StoreOptions {
 
   // --- delivery ---
   uint32_t batch_messages_max = 16384;
-  size_t batch_bytes_max = 4u << 20;
+  size_t batch_bytes_max = 2u << 20;
+  uint32_t batches_in_flight_max = 4;
   int64_t preload_ahead_ms = 60'000;
   uint32_t preload_workers = 1;
 

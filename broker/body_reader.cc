@@ -1,0 +1,120 @@
+#include "broker/body_reader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace hourglass {
+namespace {
+
+// Frames this close together are read with one call: reading a gap of a page
+// costs less than another call.
+constexpr uint64_t kGapBytesMax = 4096;
+constexpr uint64_t kRunBytesMax = 1u << 20;
+
+}  // namespace
+
+BodyReader::BodyReader(StoreState* state, Lost lost)
+    : state_(state), lost_(std::move(lost)) {}
+
+BodyReader::Segments BodyReader::OpenSegments(
+    const std::vector<DueEntry>& entries) {
+  Segments segments;
+  MutexLock lock(&state_->mu);
+  for (const DueEntry& entry : entries) {
+    auto [at, added] = segments.try_emplace(entry.hour());
+    if (added) {
+      auto segment = state_->applier.hours().ForRead(entry.hour());
+      if (segment.ok()) at->second = *std::move(segment);
+    }
+    HourSegment* segment = at->second.get();
+    if (segment == nullptr || entry.number <= segment->flushed()) continue;
+    // An error shows when the frame is read.
+    segment->Flush().IgnoreError();
+  }
+  return segments;
+}
+
+std::unique_ptr<DeliveredBatch> BodyReader::Read(
+    const std::vector<DueEntry>& entries) {
+  auto batch = std::make_unique<DeliveredBatch>();
+  const Segments segments = OpenSegments(entries);
+  batch->items.resize(entries.size());
+  std::vector<size_t> order(entries.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&entries](size_t a, size_t b) {
+    return std::pair(entries[a].hour(), entries[a].location) <
+           std::pair(entries[b].hour(), entries[b].location);
+  });
+  for (size_t i = 0; i < entries.size(); ++i) {
+    batch->items[i].entry = entries[i];
+  }
+  for (size_t begin = 0; begin < order.size();) {
+    const DueEntry& first = entries[order[begin]];
+    Run run{begin, begin + 1, first.location, first.size};
+    while (run.end < order.size()) {
+      const DueEntry& next = entries[order[run.end]];
+      const uint64_t reach = next.location + next.size - run.offset;
+      if (next.hour() != first.hour() || reach > kRunBytesMax ||
+          next.location > run.offset + run.bytes + kGapBytesMax) {
+        break;
+      }
+      run.bytes = reach;
+      ++run.end;
+    }
+    const auto& segment = segments.at(first.hour());
+    if (segment != nullptr) {
+      ReadRun(*segment, run, order, batch.get());
+    } else {
+      for (size_t i = run.begin; i < run.end; ++i) {
+        Report(entries[order[i]], absl::DataLossError("no such file"));
+      }
+    }
+    begin = run.end;
+  }
+  // What could not be read has no payload.
+  std::erase_if(batch->items, [](const DeliveredBatch::Item& item) {
+    return item.payload.data() == nullptr;
+  });
+  return batch;
+}
+
+void BodyReader::ReadRun(const HourSegment& segment, const Run& run,
+                         const std::vector<size_t>& order,
+                         DeliveredBatch* batch) {
+  std::string& bytes = batch->arena.emplace_back();
+  bytes.resize(run.bytes);
+  const auto read = segment.ReadDelayLog(run.offset, run.bytes, bytes.data());
+  for (size_t i = run.begin; i < run.end; ++i) {
+    DeliveredBatch::Item& item = batch->items[order[i]];
+    const uint64_t at = item.entry.location - run.offset;
+    absl::Status status = read.status();
+    if (read.ok() && at + item.entry.size > *read) {
+      status = absl::DataLossError("the file ends before the message does");
+    }
+    if (status.ok()) {
+      const auto payload = segment.VerifyFrame(
+          item.entry.number,
+          std::string_view(bytes).substr(at, item.entry.size),
+          &item.payload_hash);
+      status = payload.status();
+      if (payload.ok()) item.payload = *payload;
+    }
+    if (status.ok()) {
+      batch->payload_bytes += item.payload.size();
+    } else {
+      Report(item.entry, status);
+    }
+  }
+}
+
+void BodyReader::Report(const DueEntry& entry, const absl::Status& why) {
+  lost_(entry,
+        absl::DataLossError(absl::StrCat(
+            DelayLogName(entry.hour()), ": message ", entry.number.value(),
+            " at offset ", entry.location, ": ", why.message())));
+}
+
+}  // namespace hourglass

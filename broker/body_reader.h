@@ -1,0 +1,54 @@
+// File: body_reader.h
+//
+// Reads the bodies of a batch of due entries: in file order, neighbours
+// together, into a few large pieces of memory; and gives them back in the
+// batch's order, each verified.
+//
+// A body that cannot be read is left out of the batch and reported; the rest
+// goes on (promise 6).
+//
+// Threads: takes the state lock for a moment, reads without it.
+#ifndef HOURGLASS_BROKER_BODY_READER_H_
+#define HOURGLASS_BROKER_BODY_READER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "broker/delivered_batch.h"
+#include "recovery/store_state.h"
+
+namespace hourglass {
+
+class BodyReader {
+ public:
+  using Lost =
+      std::function<void(const DueEntry& entry, const absl::Status& why)>;
+
+  BodyReader(StoreState* state, Lost lost);
+
+  std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries);
+
+ private:
+  using Segments = std::map<Hour, std::shared_ptr<HourSegment>>;
+  // A run of frames that is read with one call: [begin, end) of `order`.
+  struct Run {
+    size_t begin, end;
+    uint64_t offset, bytes;
+  };
+
+  Segments OpenSegments(const std::vector<DueEntry>& entries);
+  void ReadRun(const HourSegment& segment, const Run& run,
+               const std::vector<size_t>& order, DeliveredBatch* batch);
+  void Report(const DueEntry& entry, const absl::Status& why);
+
+  StoreState* const state_;
+  const Lost lost_;
+};
+
+}  // namespace hourglass
+
+#endif  // HOURGLASS_BROKER_BODY_READER_H_

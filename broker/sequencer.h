@@ -1,0 +1,105 @@
+// File: sequencer.h
+//
+// Turns what has gathered into one group of records, and does to the state
+// what each record says: gives every delayed message its hour and number,
+// decides every cancel, places every delivered batch. It runs before the
+// group is written: the files it appends to are derived and are cut back by
+// recovery, and nobody is told anything before the group is durable.
+//
+// Every decision is made here, by one thread, under the state lock; so a
+// cancel and a delivery of the same message have exactly one winner.
+//
+//   sequencer.Add(batch);                     // delivered batches, ops
+//   while (sequencer.HasWork()) {
+//     sequencer.Fill(&group, now_ms);         // one group, <= 8 MiB
+//     ... group.builder.Finish(); log->Append; log->Sync; tell them ...
+//   }
+//
+// Threads: the writer's only; takes the state lock itself.
+#ifndef HOURGLASS_BROKER_SEQUENCER_H_
+#define HOURGLASS_BROKER_SEQUENCER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "broker/commit_group.h"
+#include "broker/delivered_batch.h"
+#include "broker/staging.h"
+#include "recovery/store_state.h"
+
+namespace hourglass {
+
+class Sequencer {
+ public:
+  explicit Sequencer(StoreState* state);
+
+  std::deque<OpBatch>& batches() { return batches_; }
+  void Add(std::unique_ptr<DeliveredBatch> batch) {
+    delivered_.push_back(std::move(batch));
+  }
+  bool HasWork() const { return !batches_.empty() || !delivered_.empty(); }
+
+  // Fills `group` from the front of the work; leaves it started and not
+  // finished. A group without records still carries answers. An error means
+  // the state no longer follows the log: the store must stop.
+  absl::Status Fill(CommitGroup* group, int64_t now_ms);
+
+  // Earliest due time of the messages placed by the last Fill; INT64_MAX if
+  // none. The hand is woken if it sleeps longer.
+  int64_t earliest_due_ms() const { return earliest_due_ms_; }
+
+  // Answers everything that is still waiting with `status`.
+  void FailAll(const absl::Status& status, Staging* staging);
+
+  // Messages put, by count and body-carrying bytes; cancelled; delivered.
+  struct Counters {
+    std::atomic<uint64_t> put_messages{0}, put_bytes{0};
+    std::atomic<uint64_t> delivered{0}, cancelled{0};
+  };
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Verdict {
+    CancelAnswer answer = CancelAnswer::kNeverExisted;
+    IndexRecord record;  // if kCancelled and not so before
+    bool already_cancelled = false;
+  };
+
+  size_t BytesWanted() const;
+  bool HasRoom(const CommitGroup& group, size_t bytes) const;
+  void FillDelivered(CommitGroup* group);
+  void FillOps(CommitGroup* group, int64_t now_ms);
+  void One(Op* op, std::string_view payload, int64_t now_ms,
+           CommitGroup* group);
+  void Put(Op* op, std::string_view payload, int64_t now_ms,
+           CommitGroup* group);
+  // Ready or Delayed, as the due time says.
+  absl::StatusOr<Handle> Place(const Op& op, std::string_view payload,
+                               int64_t now_ms, CommitGroup* group);
+  void Cancel(Op* op, CommitGroup* group);
+  void Move(Op* op, std::string_view payload, int64_t now_ms,
+            CommitGroup* group);
+  absl::StatusOr<Verdict> Judge(const Handle& handle);
+  absl::Status CompleteCancelled(Hour hour);
+  absl::Status AddCancel(const Handle& handle, CommitGroup* group);
+  void Stop(const absl::Status& status);
+
+  StoreState* const state_;
+  const size_t group_bytes_max_;
+  std::deque<OpBatch> batches_;
+  std::deque<std::unique_ptr<DeliveredBatch>> delivered_;
+  int64_t earliest_due_ms_ = 0;
+  absl::Status stopped_;
+  Counters counters_;
+};
+
+// The seal that binds a handle to the store it came from.
+uint32_t HandleSeal(uint64_t salt, const Handle& handle);
+
+}  // namespace hourglass
+
+#endif  // HOURGLASS_BROKER_SEQUENCER_H_

@@ -1,0 +1,270 @@
+#include "recovery/open_store.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "recovery/replay.h"
+#include "storage/identity.h"
+#include "storage/random.h"
+#include "storage/status_macros.h"
+
+namespace hourglass {
+namespace {
+
+constexpr std::array<const char*, 4> kSubdirs = {
+    kLogDirName, kHoursDirName, kQueuesDirName, kCheckpointDirName};
+
+absl::Status MakeParents(FileSystem* fs, const Path& dir) {
+  if (dir.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
+  if (exists) return absl::OkStatus();
+  RETURN_IF_ERROR(MakeParents(fs, dir.parent_path()));
+  RETURN_IF_ERROR(fs->CreateDir(dir));
+  return fs->SyncDir(dir.has_parent_path() ? dir.parent_path() : Path("."));
+}
+
+absl::Status RemoveTree(FileSystem* fs, const Path& dir) {
+  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
+  if (!exists) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto names, fs->List(dir));
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const bool is_dir, fs->IsDirectory(dir / name));
+    RETURN_IF_ERROR(is_dir ? RemoveTree(fs, dir / name)
+                           : fs->Remove(dir / name));
+  }
+  return fs->RemoveDir(dir);
+}
+
+absl::Status Touch(FileSystem* fs, const Path& path) {
+  ASSIGN_OR_RETURN(const auto file, fs->Open(path, {OpenMode::kCreate}));
+  RETURN_IF_ERROR(file->Sync());
+  return fs->SyncDir(path.parent_path());
+}
+
+StoreId NewStoreId() {
+  StoreId id;
+  for (size_t i = 0; i < kStoreIdBytes; i += 8) {
+    const uint64_t word = SystemEntropy();
+    std::memcpy(id.bytes.data() + i, &word, 8);
+  }
+  return id;
+}
+
+// Makes an empty store. What stands there from a creation that was
+// interrupted is removed first: it never acknowledged anything, because the
+// identity file is written last.
+absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
+  FileSystem* fs = options.file_system;
+  ASSIGN_OR_RETURN(const bool again, fs->Exists(dir / kCreatingName));
+  if (!again) RETURN_IF_ERROR(Touch(fs, dir / kCreatingName));
+  for (const char* name : kSubdirs) {
+    RETURN_IF_ERROR(RemoveTree(fs, dir / name));
+    RETURN_IF_ERROR(fs->CreateDir(dir / name));
+  }
+  RETURN_IF_ERROR(fs->SyncDir(dir));
+  const StoreId id = NewStoreId();
+  const CommitLogOptions log_options{options.log_segment_bytes,
+                                     options.direct_io};
+  ASSIGN_OR_RETURN(const auto log,
+                   CommitLog::Create(fs, dir / kLogDirName, id, log_options));
+  ASSIGN_OR_RETURN(
+      const auto checkpoints,
+      CheckpointStore::Open(fs, dir / kCheckpointDirName, id, options.threads));
+  CheckpointUpdate first;
+  first.applied = log->end();
+  first.replay_from = log->end();
+  const int64_t now_ms = options.clock->NowMs();
+  first.cursor = SecondOf(now_ms);
+  RETURN_IF_ERROR(checkpoints->Write(first).status());
+  RETURN_IF_ERROR(WriteIdentity(fs, dir, {id, now_ms}));
+  RETURN_IF_ERROR(fs->Remove(dir / kCreatingName));
+  return fs->SyncDir(dir);
+}
+
+// OK if `dir` is a store, or may become one. Looks only, so that a directory
+// that is something else keeps no trace of the question.
+absl::Status CheckDir(const Path& dir, FileSystem* fs, IfMissing if_missing) {
+  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
+  if (!exists) {
+    if (if_missing == IfMissing::kCreate) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(dir.string(), " does not exist"));
+  }
+  ASSIGN_OR_RETURN(const bool is_dir, fs->IsDirectory(dir));
+  if (!is_dir) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(dir.string(), " is a file, not a directory"));
+  }
+  ASSIGN_OR_RETURN(const bool is_store, fs->Exists(dir / kIdentityFileName));
+  if (is_store) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto names, fs->List(dir));
+  const bool creating =
+      std::find(names.begin(), names.end(), kCreatingName) != names.end();
+  const bool empty =
+      std::all_of(names.begin(), names.end(),
+                  [](const std::string& name) { return name == kLockName; });
+  if (if_missing == IfMissing::kFail || (!empty && !creating)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(dir.string(), " is not a Hourglass store: it has no file ",
+                     kIdentityFileName));
+  }
+  return absl::OkStatus();
+}
+
+// The checkpoint to start from. If the database is lost or damaged but the
+// log is complete from its first byte, everything can be built from it again.
+struct Start {
+  CheckpointState checkpoint;
+  std::unique_ptr<CheckpointStore> store;
+};
+
+// OK if the log is there from its first byte and sound to its end: only then
+// may derived files be thrown away.
+absl::Status CheckLogIsComplete(FileSystem* fs, const Path& log_dir,
+                                const StoreId& id) {
+  const Path first = log_dir / LogFileName(LogOffset(0));
+  ASSIGN_OR_RETURN(const bool complete, fs->Exists(first));
+  if (!complete) {
+    return absl::DataLossError(
+        "the commit log no longer reaches back to its beginning");
+  }
+  LogReader reader(fs, log_dir, id);
+  RETURN_IF_ERROR(reader.Seek(LogOffset(0)));
+  LogRecord record;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool more, reader.Next(&record));
+    if (!more) return absl::OkStatus();
+  }
+}
+
+absl::Status CannotStartOver(const Path& dir, const absl::Status& why,
+                             const absl::Status& log) {
+  return absl::DataLossError(absl::StrCat(
+      dir.string(), ": ", why.message(), "; it cannot be rebuilt, because ",
+      log.message(), "; run `hourglass recover verify ", dir.string(), "`"));
+}
+
+absl::StatusOr<Start> StartOver(const Path& dir, const StoreOptions& options,
+                                const StoreId& id, const absl::Status& why) {
+  FileSystem* fs = options.file_system;
+  const absl::Status log = CheckLogIsComplete(fs, dir / kLogDirName, id);
+  if (!log.ok()) return CannotStartOver(dir, why, log);
+  // Keep the evidence: an operator may want to look at it.
+  const std::string kept =
+      absl::StrCat(kCheckpointDirName, ".damaged-", options.clock->NowMs());
+  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir / kCheckpointDirName));
+  if (exists) {
+    RETURN_IF_ERROR(fs->Rename(dir / kCheckpointDirName, dir / kept));
+  }
+  RETURN_IF_ERROR(fs->CreateDir(dir / kCheckpointDirName));
+  RETURN_IF_ERROR(fs->SyncDir(dir));
+  Start start;
+  ASSIGN_OR_RETURN(
+      start.store,
+      CheckpointStore::Open(fs, dir / kCheckpointDirName, id, options.threads));
+  return start;
+}
+
+absl::StatusOr<Start> LoadCheckpoint(const Path& dir,
+                                     const StoreOptions& options,
+                                     const StoreId& id) {
+  Start start;
+  ASSIGN_OR_RETURN(start.store, CheckpointStore::Open(options.file_system,
+                                                      dir / kCheckpointDirName,
+                                                      id, options.threads));
+  ASSIGN_OR_RETURN(start.checkpoint, start.store->Load());
+  if (start.checkpoint.record.sequence == 0) {
+    return absl::DataLossError("the checkpoint database is empty");
+  }
+  return start;
+}
+
+// Hours that were done at this checkpoint may have lost their files already:
+// deleting lags one checkpoint behind, and this may be the one before.
+absl::Status ToleranceForRetired(FileSystem* fs, const Path& dir,
+                                 CheckpointState* checkpoint) {
+  for (auto& [hour, facts] : checkpoint->hours) {
+    if (facts.retired || facts.pending() != 0) continue;
+    if (hour >= HourOf(checkpoint->record.cursor)) continue;
+    ASSIGN_OR_RETURN(const bool has_log,
+                     fs->Exists(dir / kHoursDirName / DelayLogName(hour)));
+    ASSIGN_OR_RETURN(const bool has_index,
+                     fs->Exists(dir / kHoursDirName / DelayIndexName(hour)));
+    facts.retired = !has_log || !has_index;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<StoreState>> Recover(const Path& dir,
+                                                    const StoreOptions& options,
+                                                    const StoreId& id,
+                                                    Start start) {
+  FileSystem* fs = options.file_system;
+  RETURN_IF_ERROR(ToleranceForRetired(fs, dir, &start.checkpoint));
+  CheckpointStore* checkpoints = start.store.get();
+  auto state = std::make_unique<StoreState>(
+      dir, options, id,
+      [checkpoints](Hour hour) { return checkpoints->ReadHeads(hour); });
+  state->checkpoints = std::move(start.store);
+  const CheckpointRecord& from = start.checkpoint.record;
+  state->last_checkpoint = from;
+  RETURN_IF_ERROR(state->applier.Restore(start.checkpoint));
+  Replay replay(state.get(), from);
+  RETURN_IF_ERROR(replay.Run());
+  ASSIGN_OR_RETURN(state->log, CommitLog::Open(fs, dir / kLogDirName, id,
+                                               {options.log_segment_bytes,
+                                                options.direct_io},
+                                               replay.end(), replay.synced()));
+  if (replay.torn()) {
+    state->notices.push_back(absl::StrCat(
+        "the commit log had a torn tail behind offset ", replay.end().value(),
+        ", which was never acknowledged: cut off"));
+  }
+  for (const auto& [hour, facts] : state->applier.hours().AllFacts()) {
+    if (!facts.retired) state->hour_wheel.Add(hour);
+  }
+  state->hand.Start(from.cursor, options.clock->NowMs());
+  RETURN_IF_ERROR(replay.ArriveLate());
+  return state;
+}
+
+absl::StatusOr<std::unique_ptr<StoreState>> RecoverOrStartOver(
+    const Path& dir, const StoreOptions& options, const StoreId& id) {
+  absl::StatusOr<Start> start = LoadCheckpoint(dir, options, id);
+  absl::Status why = start.status();
+  if (start.ok()) {
+    auto state = Recover(dir, options, id, *std::move(start));
+    if (state.ok()) return state;
+    why = state.status();
+  }
+  if (!absl::IsDataLoss(why)) return why;
+  ASSIGN_OR_RETURN(Start over, StartOver(dir, options, id, why));
+  ASSIGN_OR_RETURN(auto state, Recover(dir, options, id, std::move(over)));
+  state->notices.push_back(absl::StrCat(
+      "rebuilt everything from the commit log, because: ", why.message()));
+  return state;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StoreState>> OpenStore(
+    const Path& dir, const StoreOptions& options, IfMissing if_missing) {
+  RETURN_IF_ERROR(options.Validate());
+  FileSystem* fs = options.file_system;
+  RETURN_IF_ERROR(CheckDir(dir, fs, if_missing));
+  RETURN_IF_ERROR(MakeParents(fs, dir));
+  ASSIGN_OR_RETURN(auto lock, fs->Lock(dir / kLockName));
+  ASSIGN_OR_RETURN(const bool is_store, fs->Exists(dir / kIdentityFileName));
+  if (!is_store) RETURN_IF_ERROR(CreateStore(dir, options));
+  ASSIGN_OR_RETURN(const StoreIdentity identity, ReadIdentity(fs, dir));
+  ASSIGN_OR_RETURN(auto state,
+                   RecoverOrStartOver(dir, options, identity.store_id));
+  state->lock = std::move(lock);
+  return state;
+}
+
+}  // namespace hourglass

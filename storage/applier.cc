@@ -1,0 +1,229 @@
+#include "storage/applier.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "storage/checksum.h"
+#include "storage/coding.h"
+#include "storage/message_codec.h"
+#include "storage/status_macros.h"
+#include "storage/text.h"
+
+namespace hourglass {
+namespace {
+
+absl::Status DoesNotFit(const LogRecord& record, std::string_view why) {
+  return absl::DataLossError(absl::StrCat(
+      "commit log: the ", ToAbsl(RecordKindName(record.kind)),
+      " record at offset ", record.offset.value(), " ", ToAbsl(why)));
+}
+
+uint32_t FrameSize(std::string_view payload) {
+  return static_cast<uint32_t>(kFrameHeaderBytes + payload.size());
+}
+
+}  // namespace
+
+Applier::Applier(FileSystem* fs, const Path& dir, const StoreId& id,
+                 const ApplierOptions& options, HourTable::LoadHeads load_heads)
+    : hours_(fs, dir / "hours", id, options.hours, std::move(load_heads)),
+      queues_(fs, dir / "queues", id, options.queues) {}
+
+absl::Status Applier::Restore(const CheckpointState& state) {
+  RETURN_IF_ERROR(hours_.Restore(state.hours));
+  RETURN_IF_ERROR(queues_.Restore(state.queues));
+  progress_ = state.progress;
+  for (const auto& [hour, facts] : state.hours) {
+    delivered_[hour] = {facts.delivered, facts.delivered_bytes};
+    if (facts.retired) continue;
+    pending_.messages += facts.pending();
+    pending_.bytes += static_cast<int64_t>(facts.pending_bytes());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
+  ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
+  return last_segment_->facts().last + 1;
+}
+
+absl::Status Applier::AppendToQueue(const LogRecord& record) {
+  const PeekedMessage message = PeekMessage(record.payload);
+  if (message.topic.empty()) return DoesNotFit(record, "holds no message");
+  const uint32_t tag = message.tag.empty() ? 0 : IdHash(message.tag);
+  return queues_.Append(message.topic, {record.offset, record.size(), tag})
+      .status();
+}
+
+absl::Status Applier::Ready(const LogRecord& record) {
+  return AppendToQueue(record);
+}
+
+absl::StatusOr<PlacedMessage> Applier::Delayed(const LogRecord& record,
+                                               uint64_t payload_hash) {
+  ASSIGN_OR_RETURN(const RecordNumber next, NextNumber(record.hour));
+  if (next != record.number) {
+    return DoesNotFit(record, absl::StrCat("has number ", record.number.value(),
+                                           ", expected ", next.value()));
+  }
+  const PeekedMessage peeked = PeekMessage(record.payload);
+  HourSegment* segment = last_segment_.get();
+  // New files of an hour that had some before count from zero.
+  if (segment->facts().records() == 0) delivered_.erase(record.hour);
+  PlacedMessage placed;
+  placed.due_ms = peeked.due_ms;
+  placed.location = segment->facts().delay_log_bytes;
+  placed.number = next;
+  placed.size = FrameSize(record.payload);
+  RETURN_IF_ERROR(segment
+                      ->Append(record.payload, payload_hash, peeked.due_ms,
+                               IdHash(peeked.id))
+                      .status());
+  hour_bytes_ += placed.size + kIndexRecordBytes;
+  pending_.messages += 1;
+  pending_.bytes += placed.size;
+  RETURN_IF_ERROR(hours_.Appended(segment));
+  return placed;
+}
+
+absl::Status Applier::Delivered(const LogRecord& record) {
+  DeliveredCount& count = delivered_[record.hour];
+  const uint32_t size = FrameSize(record.payload);
+  if (record.flags & kFlagMarkOnly) {
+    // The host has the message; its size stands in the index.
+    ASSIGN_OR_RETURN(const IndexRecord found, Find(record.hour, record.number));
+    count.bytes += found.size;
+    pending_.bytes -= found.size;
+  } else {
+    RETURN_IF_ERROR(AppendToQueue(record));
+    count.bytes += size;
+    pending_.bytes -= size;
+  }
+  ++count.messages;
+  --pending_.messages;
+  delivered_changed_.insert(record.hour);
+  return absl::OkStatus();
+}
+
+absl::Status Applier::Cancel(const LogRecord& record) {
+  ASSIGN_OR_RETURN(const CancelPayload cancel, DecodeCancel(record.payload));
+  ASSIGN_OR_RETURN(const RecordNumber next, NextNumber(record.hour));
+  if (next != record.number) {
+    return DoesNotFit(record, absl::StrCat("has number ", record.number.value(),
+                                           ", expected ", next.value()));
+  }
+  ASSIGN_OR_RETURN(const IndexRecord target, Find(record.hour, cancel.target));
+  HourSegment* segment = last_segment_.get();
+  RETURN_IF_ERROR(segment->AppendTombstone(cancel.target, target).status());
+  hour_bytes_ += kIndexRecordBytes;
+  --pending_.messages;
+  pending_.bytes -= target.size;
+  return hours_.Appended(segment);
+}
+
+absl::StatusOr<IndexRecord> Applier::Find(Hour hour, RecordNumber number) {
+  ASSIGN_OR_RETURN(const auto segment, hours_.ForRead(hour));
+  if (number > segment->flushed()) RETURN_IF_ERROR(segment->Flush());
+  ASSIGN_OR_RETURN(const IndexRecord record, segment->ReadIndex(number));
+  if (record.kind != IndexKind::kMessage) {
+    return absl::NotFoundError("that record is not a message");
+  }
+  return record;
+}
+
+absl::Status Applier::Ack(const LogRecord& record) {
+  ASSIGN_OR_RETURN(const AckPayload ack, DecodeAck(record.payload));
+  const ConsumerKey key{std::string(ack.topic), std::string(ack.group)};
+  QueueIndex& next = progress_[key];
+  next = std::max(next, ack.next);
+  progress_changed_[key] = next;
+  return absl::OkStatus();
+}
+
+HourFacts Applier::Facts(Hour hour) const {
+  HourFacts facts = hours_.Facts(hour);
+  const auto at = delivered_.find(hour);
+  if (at != delivered_.end()) {
+    facts.delivered = at->second.messages;
+    facts.delivered_bytes = at->second.bytes;
+  }
+  return facts;
+}
+
+QueueIndex Applier::Progress(std::string_view topic,
+                             std::string_view group) const {
+  const auto at =
+      progress_.find(ConsumerKey{std::string(topic), std::string(group)});
+  return at == progress_.end() ? QueueIndex() : at->second;
+}
+
+absl::Status Applier::Retire(Hour hour) {
+  if (last_segment_ && last_segment_->hour() == hour) last_segment_ = nullptr;
+  return hours_.Retire(hour);
+}
+
+absl::StatusOr<Applier::Changes> Applier::TakeChanges() {
+  Changes changes;
+  ASSIGN_OR_RETURN(changes.hours, hours_.TakeChanges());
+  ASSIGN_OR_RETURN(changes.queues, queues_.TakeChanges());
+  std::set<Hour> rest = std::exchange(delivered_changed_, {});
+  for (const HourTable::Changed& changed : changes.hours.hours) {
+    changes.update.hours.push_back(
+        {changed.hour, Facts(changed.hour), changed.heads});
+    rest.erase(changed.hour);
+  }
+  for (const Hour hour : rest) {
+    changes.update.hours.push_back({hour, Facts(hour), ""});
+  }
+  changes.update.queues = changes.queues.topics;
+  changes.update.progress = std::exchange(progress_changed_, {});
+  return changes;
+}
+
+absl::Status Applier::SyncFiles(const Changes& changes) {
+  RETURN_IF_ERROR(hours_.SyncFiles(changes.hours));
+  return queues_.SyncFiles(changes.queues);
+}
+
+std::string EncodeCancel(const CancelPayload& cancel) {
+  std::string out;
+  AppendFixed<uint32_t>(&out, cancel.target.value());
+  AppendFixed<uint32_t>(&out, cancel.ms_into_hour);
+  return out;
+}
+
+absl::StatusOr<CancelPayload> DecodeCancel(std::string_view payload) {
+  Decoder in(payload);
+  uint32_t target = 0;
+  CancelPayload cancel;
+  if (!in.Fixed(&target) || !in.Fixed(&cancel.ms_into_hour) ||
+      !in.rest().empty()) {
+    return absl::DataLossError("malformed Cancel record");
+  }
+  cancel.target = RecordNumber(target);
+  return cancel;
+}
+
+std::string EncodeAck(const AckPayload& ack) {
+  std::string out;
+  AppendPrefixed(&out, ack.topic);
+  AppendPrefixed(&out, ack.group);
+  AppendFixed<uint64_t>(&out, ack.next.value());
+  return out;
+}
+
+absl::StatusOr<AckPayload> DecodeAck(std::string_view payload) {
+  Decoder in(payload);
+  AckPayload ack;
+  uint64_t next = 0;
+  if (!in.Prefixed(&ack.topic) || !in.Prefixed(&ack.group) ||
+      !in.Fixed(&next) || !in.rest().empty()) {
+    return absl::DataLossError("malformed Ack record");
+  }
+  ack.next = QueueIndex(next);
+  return ack;
+}
+
+}  // namespace hourglass

@@ -1,0 +1,216 @@
+#include "wheel/hand.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace hourglass {
+namespace {
+
+// Far beyond any due time, and safe to multiply by 1000.
+constexpr Second kEndOfTime{int64_t{1} << 40};
+
+}  // namespace
+
+Hand::Hand(const HandOptions& options, const SecondLevelWheel* hours,
+           HourLedger* ledger)
+    : options_(options), hours_(hours), ledger_(ledger) {}
+
+void Hand::Start(Second cursor, int64_t now_ms) {
+  cursor_ = cursor;
+  fresh_ = MakeLane(cursor);
+  overdue_.reset();
+  SplitIfBehind(now_ms);
+}
+
+void Hand::Arrive(const DueEntry& entry, LogOffset offset) {
+  const Second second = SecondOf(entry.due_ms);
+  if (second < cursor_) {
+    late_.emplace(entry.key(), Late{entry, offset});
+  } else if (overdue_ && overdue_->Owns(entry.due_ms)) {
+    overdue_->Arrive(entry);
+  } else if (fresh_->Owns(entry.due_ms)) {
+    fresh_->Arrive(entry);
+  } else {
+    // Between a finished overdue lane and the cursor: the clock was stepped
+    // back while the cursor was on its way. Nobody owns that second any more.
+    late_.emplace(entry.key(), Late{entry, offset});
+  }
+}
+
+std::optional<DueEntry> Hand::PopFrom(DueLane* lane, int64_t now_ms) {
+  while (auto entry = lane->Pop(now_ms)) {
+    if (ledger_->Claim(entry->hour(), entry->number)) return entry;
+  }
+  return std::nullopt;
+}
+
+size_t Hand::TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,
+                      size_t bytes_max, Batch* batch) {
+  size_t bytes = 0;
+  for (size_t count = 0; count < count_max && bytes < bytes_max; ++count) {
+    const auto entry = PopFrom(lane, now_ms);
+    if (!entry) break;
+    bytes += entry->size;
+    batch->entries.push_back(*entry);
+  }
+  return bytes;
+}
+
+void Hand::TakeLate(int64_t now_ms, size_t count_max, Batch* batch) {
+  while (!late_.empty() && batch->entries.size() < count_max) {
+    const auto first = late_.begin();
+    const Late late = first->second;
+    if (late.entry.due_ms > now_ms) return;
+    late_.erase(first);
+    if (!ledger_->Claim(late.entry.hour(), late.entry.number)) continue;
+    batch->entries.push_back(late.entry);
+    late_in_flight_.push_back({0, late});
+  }
+}
+
+Hand::Batch Hand::Take(int64_t now_ms, size_t count_max, size_t bytes_max) {
+  SplitIfBehind(now_ms);
+  Batch batch;
+  const size_t share = overdue_ ? count_max / 2 : count_max;
+  const size_t share_bytes = overdue_ ? bytes_max / 2 : bytes_max;
+  TakeLate(now_ms, std::max<size_t>(share / 2, 1), &batch);
+  const size_t late = batch.entries.size();
+  const size_t room = share > late ? share - late : 0;
+  size_t bytes = TakeLane(&*fresh_, now_ms, room, share_bytes, &batch);
+  if (overdue_ && bytes < bytes_max) {
+    TakeLane(&*overdue_, now_ms, count_max - batch.entries.size(),
+             bytes_max - bytes, &batch);
+  }
+  if (batch.entries.empty()) {
+    MoveCursor(now_ms);
+    return batch;
+  }
+  // Late ones stand before the cursor and must not hold it back.
+  Second first = kEndOfTime;
+  Second last = cursor_;
+  for (const DueEntry& entry : batch.entries) {
+    const Second second = SecondOf(entry.due_ms);
+    if (second < cursor_) continue;
+    first = std::min(first, second);
+    last = std::max(last, second);
+  }
+  batch.token = marks_.Taken(first, last);
+  for (LateInFlight& flying : late_in_flight_) {
+    if (flying.token == 0) flying.token = batch.token;
+  }
+  return batch;
+}
+
+void Hand::Durable(LogOffset durable, int64_t now_ms) {
+  marks_.Durable(durable);
+  std::erase_if(late_in_flight_, [this](const LateInFlight& flying) {
+    return !marks_.IsOpen(flying.token);
+  });
+  MoveCursor(now_ms);
+}
+
+DueLane Hand::MakeLane(Second begin) {
+  return DueLane(begin, kEndOfTime, options_.entries_max / 2, ++lanes_made_);
+}
+
+void Hand::SplitIfBehind(int64_t now_ms) {
+  if (overdue_) return;
+  const Second now = SecondOf(now_ms);
+  if (StartMs(fresh_->Position()) + options_.split_after_ms > now_ms) return;
+  // What is in the lane's memory before `now` stays with the old part.
+  overdue_ = std::move(*fresh_);
+  overdue_->CutTo(now);
+  fresh_ = MakeLane(now);
+}
+
+void Hand::MoveCursor(int64_t now_ms) {
+  if (overdue_ && overdue_->Done()) overdue_.reset();
+  Second position = overdue_ ? overdue_->Position() : fresh_->Position();
+  // The current second may still get messages.
+  position = std::min(position, SecondOf(now_ms));
+  if (const auto open = marks_.FirstOpen()) {
+    position = std::min(position, *open);
+  }
+  cursor_ = std::max(cursor_, position);
+}
+
+DueLane* Hand::lane(LaneId id) {
+  if (id == LaneId::kFresh) return &*fresh_;
+  return overdue_ ? &*overdue_ : nullptr;
+}
+
+std::optional<Hand::Want> Hand::NextLoad(int64_t now_ms) {
+  const int64_t horizon_ms = now_ms + options_.preload_ahead_ms;
+  // First let the lane cover hours without files, then see if it is behind.
+  fresh_->CoverEmptyHours(*hours_, horizon_ms);
+  SplitIfBehind(now_ms);
+  if (const auto hour = fresh_->NextHourToLoad(*hours_, horizon_ms)) {
+    return Want{LaneId::kFresh, *hour};
+  }
+  if (!overdue_) return std::nullopt;
+  if (const auto hour = overdue_->NextHourToLoad(*hours_, horizon_ms)) {
+    return Want{LaneId::kOverdue, *hour};
+  }
+  return std::nullopt;
+}
+
+void Hand::BeginLoad(LaneId id, LoadRequest* request) {
+  lane(id)->BeginLoad(request);
+}
+
+void Hand::FinishLoad(LoadResult result) {
+  const bool overdue = overdue_ && overdue_->Expects(result.generation);
+  DueLane& to = overdue ? *overdue_ : *fresh_;
+  to.FinishLoad(std::move(result));
+}
+
+void Hand::PassOver(LaneId id, Hour hour) {
+  if (DueLane* to = lane(id)) to->PassOver(hour);
+}
+
+Second Hand::Covered(LaneId id) { return lane(id)->Covered(); }
+
+LogOffset Hand::ReplayFrom(LogOffset applied) {
+  LogOffset from = std::min(applied, marks_.ReplayFloor(cursor_, applied));
+  for (const auto& [key, late] : late_) from = std::min(from, late.offset);
+  for (const LateInFlight& flying : late_in_flight_) {
+    from = std::min(from, flying.late.offset);
+  }
+  return from;
+}
+
+int64_t Hand::NextDueMs() const {
+  int64_t next = std::numeric_limits<int64_t>::max();
+  if (!late_.empty()) next = late_.begin()->first.due_ms;
+  if (overdue_) next = std::min(next, overdue_->NextDueMs().value_or(next));
+  next = std::min(next, fresh_->NextDueMs().value_or(next));
+  return next == std::numeric_limits<int64_t>::max() ? 0 : next;
+}
+
+int64_t Hand::NextWakeMs(int64_t now_ms) const {
+  const int64_t due_ms = NextDueMs();
+  int64_t wake = due_ms == 0 ? std::numeric_limits<int64_t>::max() : due_ms;
+  // The next hour with files is to be loaded this long before it begins.
+  const int64_t horizon_ms = now_ms + options_.preload_ahead_ms;
+  if (const auto hour = hours_->NextFrom(HourOf(horizon_ms) + 1)) {
+    wake = std::min(wake, StartMs(*hour) - options_.preload_ahead_ms);
+  }
+  return wake;
+}
+
+size_t Hand::entries() const {
+  return fresh_->entries() + (overdue_ ? overdue_->entries() : 0) +
+         late_.size();
+}
+
+bool Hand::HasLateIn(Hour hour) const {
+  for (const auto& [key, late] : late_) {
+    if (late.entry.hour() == hour) return true;
+  }
+  return std::any_of(late_in_flight_.begin(), late_in_flight_.end(),
+                     [hour](const LateInFlight& flying) {
+                       return flying.late.entry.hour() == hour;
+                     });
+}
+
+}  // namespace hourglass
