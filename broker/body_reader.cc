@@ -22,7 +22,7 @@ BodyReader::BodyReader(StoreState* state, Lost lost)
 BodyReader::Segments BodyReader::OpenSegments(
     const std::vector<DueEntry>& entries) {
   Segments segments;
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   for (const DueEntry& entry : entries) {
     auto [at, added] = segments.try_emplace(entry.hour());
     if (added) {

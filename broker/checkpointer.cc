@@ -75,21 +75,17 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
 
 absl::Status Checkpointer::RunOnce() {
   const int64_t begin_ns = state_->options.clock->MonotonicNs();
-  Noted noted;
-  {
-    absl::MutexLock lock(&state_->mu);
+  if (!waiting_) {
+    MutexLock lock(&state_->mu);
     if (!state_->failure.ok()) return state_->failure;
     last_ms_ = state_->options.clock->NowMs();
     last_end_ns_ = begin_ns;
     if (NothingChanged()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(noted, Note());
+    ASSIGN_OR_RETURN(waiting_, Note());
   }
-  RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
-  Op barrier;
-  barrier.kind = Op::Kind::kBarrier;
-  RETURN_IF_ERROR(stage_(std::move(barrier), ""));
-  ASSIGN_OR_RETURN(const CheckpointRecord record,
-                   state_->checkpoints->Write(noted.changes.update));
+  ASSIGN_OR_RETURN(const CheckpointRecord record, Store(*waiting_));
+  Noted noted = *std::move(waiting_);
+  waiting_.reset();
   Op op;
   op.kind = Op::Kind::kCheckpoint;
   RETURN_IF_ERROR(stage_(std::move(op), EncodeCheckpointRecord(record)));
@@ -105,6 +101,17 @@ absl::Status Checkpointer::RunOnce() {
   last_end_ns_ = state_->options.clock->MonotonicNs();
   last_took_ns_ = last_end_ns_ - begin_ns;
   return absl::OkStatus();
+}
+
+absl::StatusOr<CheckpointRecord> Checkpointer::Store(const Noted& noted) {
+  RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
+  Op barrier;
+  barrier.kind = Op::Kind::kBarrier;
+  RETURN_IF_ERROR(stage_(std::move(barrier), ""));
+  if (reopen_) RETURN_IF_ERROR(state_->checkpoints->Reopen());
+  auto record = state_->checkpoints->Write(noted.changes.update);
+  reopen_ = absl::IsResourceExhausted(record.status());
+  return record;
 }
 
 absl::Status Checkpointer::Delete() {
@@ -156,7 +163,7 @@ absl::Status Checkpointer::RetireLog() {
   ASSIGN_OR_RETURN(LogOffset keep, RetentionFloor());
   if (keep <= state_->log->start()) return absl::OkStatus();
   keep = std::min({keep, replay_before_, state_->last_checkpoint.replay_from});
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (state_->options.retain_for_groups) {
     ASSIGN_OR_RETURN(const LogOffset owed, OwedToGroups());
     keep = std::min(keep, owed);

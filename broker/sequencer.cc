@@ -14,6 +14,11 @@ namespace {
 // Record header, and for a move the Cancel record beside it.
 constexpr size_t kOpOverheadMax = 2 * kRecordHeaderBytes + 16;
 
+// A group is filled up to here while the state lock is held, unless a single
+// message is larger: long enough to keep the disk busy, short enough that the
+// hand is not kept waiting.
+constexpr size_t kFillBytesMax = 2u << 20;
+
 // Bits of cancelled messages kept for hours that are far ahead.
 constexpr size_t kFarCancelledBytesMax = 16u << 20;
 
@@ -58,7 +63,7 @@ size_t Sequencer::BytesWanted() const {
 
 absl::Status Sequencer::Fill(CommitGroup* group, int64_t now_ms) {
   earliest_due_ms_ = std::numeric_limits<int64_t>::max();
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (!state_->failure.ok()) return state_->failure;
   const LogOffset start =
       state_->log->NextStart(state_->applied, BytesWanted());
@@ -102,9 +107,12 @@ void Sequencer::FillDelivered(CommitGroup* group) {
 }
 
 void Sequencer::FillOps(CommitGroup* group, int64_t now_ms) {
-  while (!batches_.empty() && stopped_.ok()) {
+  const auto full = [group] {
+    return group->builder.end() - group->builder.start() >= kFillBytesMax;
+  };
+  while (!batches_.empty() && stopped_.ok() && !full()) {
     OpBatch& batch = batches_.front();
-    while (!batch.done() && stopped_.ok()) {
+    while (!batch.done() && stopped_.ok() && !full()) {
       Op& op = batch.ops[batch.next_op];
       if (!HasRoom(*group, op.payload_bytes + kOpOverheadMax)) {
         return;

@@ -23,7 +23,7 @@ bool Staging::Push(Op&& op, std::string_view payload, bool always) {
   }
   Shard& shard = shards_[ShardOfThread()];
   {
-    absl::MutexLock lock(&shard.mu);
+    MutexLock lock(&shard.mu);
     shard.batch.bytes.append(payload);
     shard.batch.ops.push_back(std::move(op));
   }
@@ -38,7 +38,7 @@ bool Staging::Drain(std::deque<OpBatch>* out) {
   for (Shard& shard : shards_) {
     OpBatch batch;
     {
-      absl::MutexLock lock(&shard.mu);
+      MutexLock lock(&shard.mu);
       if (shard.batch.ops.empty()) continue;
       std::swap(batch, shard.batch);
       // The next batch will be about as large as this one.
@@ -51,16 +51,16 @@ bool Staging::Drain(std::deque<OpBatch>* out) {
   return any;
 }
 
-void Staging::Wait(absl::Duration timeout) {
-  absl::MutexLock lock(&wake_mu_);
+void Staging::Wait(int64_t timeout_ms) {
+  MutexLock lock(&wake_mu_);
   sleeping_.store(true);
-  if (!signal_.load()) wake_.WaitWithTimeout(&wake_mu_, timeout);
+  if (!signal_.load()) wake_.WaitForMs(&wake_mu_, timeout_ms);
   sleeping_.store(false);
 }
 
 void Staging::Wake() {
   signal_.store(true);
-  absl::MutexLock lock(&wake_mu_);
+  MutexLock lock(&wake_mu_);
   wake_.Signal();
 }
 

@@ -27,10 +27,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "hourglass/delay_store.h"
 #include "hourglass/types.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -94,14 +93,14 @@ class Staging {
   }
   size_t bytes() const { return bytes_.load(); }
 
-  // Sleeps until Wake or Push since the last Drain, or for `timeout`.
-  void Wait(absl::Duration timeout);
+  // Sleeps until Wake or Push since the last Drain, or for `timeout_ms`.
+  void Wait(int64_t timeout_ms);
   void Wake();
 
  private:
   static constexpr size_t kShards = 4;
   struct alignas(64) Shard {
-    absl::Mutex mu;
+    Mutex mu;
     OpBatch batch ABSL_GUARDED_BY(mu);
   };
   static size_t ShardOfThread();
@@ -112,8 +111,8 @@ class Staging {
   // True when there may be something to drain.
   std::atomic<bool> signal_{false};
   std::atomic<bool> sleeping_{false};
-  absl::Mutex wake_mu_;
-  absl::CondVar wake_;
+  Mutex wake_mu_;
+  CondVar wake_;
 };
 
 }  // namespace hourglass

@@ -127,7 +127,7 @@ absl::Status CommitLog::OpenLast(const std::vector<LogOffset>& bases,
   }
   RETURN_IF_ERROR(Rewrite(std::max(synced, header.first_group()), end));
   RETURN_IF_ERROR(CutAndAllocate(end, first_));
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   for (size_t i = 0; i < bases.size(); ++i) {
     const LogOffset next =
         i + 1 < bases.size() ? bases[i + 1] : first_.next_base;
@@ -263,13 +263,13 @@ absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
   RETURN_IF_ERROR(fs_->SyncDir(dir_));
   file_ = std::move(file);
   base_ = base;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   files_.push_back({base, options_.segment_bytes, 0});
   return absl::OkStatus();
 }
 
 absl::Status CommitLog::PrepareNextFile() {
-  absl::MutexLock lock(&spare_mu_);
+  MutexLock lock(&spare_mu_);
   if (spare_ != nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(spare_, MakeSpare());
   return absl::OkStatus();
@@ -277,7 +277,7 @@ absl::Status CommitLog::PrepareNextFile() {
 
 absl::Status CommitLog::TakeSpare(std::unique_ptr<File>* spare) {
   RETURN_IF_ERROR(PrepareNextFile());
-  absl::MutexLock lock(&spare_mu_);
+  MutexLock lock(&spare_mu_);
   *spare = std::move(spare_);
   return absl::OkStatus();
 }
@@ -307,7 +307,7 @@ absl::StatusOr<LogOffset> CommitLog::RemoveBefore(LogOffset keep_from) {
   while (true) {
     LogOffset base;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       if (files_.size() < 2 || files_[1].base > keep_from) return start();
       base = files_[0].base;
       // Readers are sent away before the file goes, not after.
@@ -324,7 +324,7 @@ absl::StatusOr<LogOffset> CommitLog::RemoveBefore(LogOffset keep_from) {
 absl::StatusOr<std::vector<CommitLog::FileInfo>> CommitLog::Files() const {
   std::vector<FileInfo> files;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     files = files_;
   }
   for (auto& file : files) {
@@ -341,7 +341,7 @@ absl::StatusOr<std::vector<CommitLog::FileInfo>> CommitLog::Files() const {
 }
 
 absl::StatusOr<LogOffset> CommitLog::BaseOf(LogOffset offset) const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   for (auto file = files_.rbegin(); file != files_.rend(); ++file) {
     if (file->base > offset) continue;
     if (offset >= file->base + file->bytes) break;  // a file is missing
@@ -353,7 +353,7 @@ absl::StatusOr<LogOffset> CommitLog::BaseOf(LogOffset offset) const {
 }
 
 std::shared_ptr<File> CommitLog::CachedReader(LogOffset base) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found =
       std::find_if(readers_.begin(), readers_.end(),
                    [&](const Reader& r) { return r.base == base; });
@@ -374,7 +374,7 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
   if (!opened.ok()) return opened.status();
   std::shared_ptr<File> file = *std::move(opened);
   RETURN_IF_ERROR(ReadLogFileHeader(file.get(), path, base, id_).status());
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   readers_.insert(readers_.begin(), {base, file});
   if (readers_.size() > kOpenReadersMax) readers_.pop_back();
   return file;

@@ -40,10 +40,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
 #include "storage/log_format.h"
+#include "storage/mutex.h"
 #include "storage/store_id.h"
 
 namespace hourglass {
@@ -212,10 +212,10 @@ class CommitLog {
   std::atomic<uint64_t> durable_{0};
 
   // Held while the spare is made, so apart from mu_, which readers need.
-  absl::Mutex spare_mu_;
+  Mutex spare_mu_;
   std::unique_ptr<File> spare_ ABSL_GUARDED_BY(spare_mu_);
 
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   std::vector<FileInfo> files_ ABSL_GUARDED_BY(mu_);  // modified_ms unused
   std::vector<Reader> readers_ ABSL_GUARDED_BY(mu_);  // newest use first
 };

@@ -9,7 +9,7 @@
 
 namespace hourglass {
 
-Preloader::Preloader(absl::Mutex* mu, Hand* hand, HourTable* hours,
+Preloader::Preloader(Mutex* mu, Hand* hand, HourTable* hours,
                      FirstLevelWheel* wheel, int64_t preload_ahead_ms,
                      Lost lost)
     : mu_(mu),
@@ -46,7 +46,7 @@ absl::Status Preloader::Prepare(const Hand::Want& want, LoadRequest* request) {
 void Preloader::PassOver(const Hand::Want& want, const absl::Status& why) {
   uint64_t count = 0;
   {
-    absl::MutexLock lock(mu_);
+    MutexLock lock(mu_);
     count = hours_->Facts(want.hour).messages();
     hand_->PassOver(want.lane, want.hour);
   }
@@ -59,7 +59,7 @@ bool Preloader::RunOnce(int64_t now_ms) {
   std::optional<Hand::Want> want;
   absl::Status prepared;
   {
-    absl::MutexLock lock(mu_);
+    MutexLock lock(mu_);
     want = hand_->NextLoad(now_ms);
     if (!want) return false;
     prepared = Prepare(*want, &request);
@@ -77,7 +77,7 @@ bool Preloader::RunOnce(int64_t now_ms) {
     PassOver(*want, result.status);
     return true;
   }
-  absl::MutexLock lock(mu_);
+  MutexLock lock(mu_);
   hand_->FinishLoad(std::move(result));
   return true;
 }

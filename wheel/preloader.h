@@ -17,8 +17,8 @@
 #include <functional>
 #include <string>
 
-#include "absl/synchronization/mutex.h"
 #include "storage/hour_table.h"
+#include "storage/mutex.h"
 #include "wheel/first_level_wheel.h"
 #include "wheel/hand.h"
 #include "wheel/slot_loader.h"
@@ -30,8 +30,8 @@ class Preloader {
   // `lost(count, why)`: so many messages cannot be read. Called without lock.
   using Lost = std::function<void(uint64_t count, const std::string& why)>;
 
-  Preloader(absl::Mutex* mu, Hand* hand, HourTable* hours,
-            FirstLevelWheel* wheel, int64_t preload_ahead_ms, Lost lost);
+  Preloader(Mutex* mu, Hand* hand, HourTable* hours, FirstLevelWheel* wheel,
+            int64_t preload_ahead_ms, Lost lost);
 
   // One load, if a lane wants one. True if it did.
   bool RunOnce(int64_t now_ms);
@@ -44,7 +44,7 @@ class Preloader {
   absl::Status Prepare(const Hand::Want& want, LoadRequest* request);
   void PassOver(const Hand::Want& want, const absl::Status& why);
 
-  absl::Mutex* const mu_;
+  Mutex* const mu_;
   Hand* const hand_;
   HourTable* const hours_;
   FirstLevelWheel* const wheel_;
