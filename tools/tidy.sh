@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# clang-tidy with the checks of .clang-tidy.
+#
+#   tools/tidy.sh                 source files changed since main
+#   tools/tidy.sh --all           all of them
+#   tools/tidy.sh FILE...         these
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in
+  --all) mapfile -t files < <(git ls-files -- '*.cc') ;;
+  "")
+    base=$(git merge-base HEAD main 2>/dev/null || git rev-parse HEAD)
+    mapfile -t files < <({ git diff --name-only --diff-filter=d "$base" -- '*.cc'
+                           git ls-files --others --exclude-standard -- '*.cc'
+                         } | sort -u)
+    ;;
+  *) files=("$@") ;;
+esac
+# Outside projects: they are built against the installed package.
+files=($(printf '%s\n' "${files[@]}" | grep -vE '^examples/' || true))
+if ((${#files[@]} == 0)); then
+  echo "==> Nothing changed since main; 'make tidy ALL=1' looks at everything."
+  exit 0
+fi
+
+# A build folder of its own: clang reads the compile commands as they are, and
+# the tests' precompiled headers are made for GCC.
+cmake -S . -B build-tidy -G Ninja -DHOURGLASS_PCH=OFF >/dev/null
+echo "==> clang-tidy on ${#files[@]} files"
+printf '%s\0' "${files[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build-tidy --quiet
+echo "==> Tidy."
