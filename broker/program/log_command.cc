@@ -65,11 +65,13 @@ class LogCommand final : public Command {
       LogRecord record;
       more = reader.Next(&record);
       if (!more.ok() || !*more) break;
-      const RecordFacts facts = DescribeRecord(record);
+      RecordFacts facts = DescribeRecord(record);
       if (!facts.status.ok()) {
         diagnostics.Say(FailureLine(dir_, facts.status));
         exit_code = kExitRefused;
       }
+      // When its group was written: no delivery stands before its due time.
+      if (json_) facts.numbers.emplace_back("written_ms", reader.written_ms());
       json_ ? AppendRecordJson(facts, &out) : AppendRecordLine(facts, &out);
       if (out.size() >= kWriteBytes) RETURN_IF_ERROR(Flush(console, &out));
     }
