@@ -244,8 +244,7 @@ absl::StatusOr<MoveResult> DelayStoreImpl::Move(const Handle& handle,
     }
     if (absl::IsNotFound(found.status())) {
       MutexLock lock(&state_->mu);
-      const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-      return MoveResult{handle.number <= facts.last
+      return MoveResult{WasGiven(*state_, handle)
                             ? CancelAnswer::kAlreadyDelivered
                             : CancelAnswer::kNeverExisted,
                         {}};
@@ -350,7 +349,24 @@ absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
 }
 
 QueueIndex DelayStoreImpl::FirstReady(std::string_view topic) {
-  return state_->applier.queues().Facts(topic).first;
+  QueueTable& queues = state_->applier.queues();
+  const QueueFacts facts = queues.Facts(topic);
+  // A queue file goes when all it points to is gone, so it may begin with
+  // entries whose messages are not there any more.
+  const LogOffset start = state_->log->start();
+  QueueIndex first = facts.first;
+  QueueIndex end = facts.next;
+  while (first < end) {
+    const QueueIndex middle = first + (end - first) / 2;
+    const auto entry = queues.Read(topic, middle, 1);
+    if (!entry.ok() || entry->empty()) break;
+    if (entry->front().offset < start) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first;
 }
 
 std::vector<std::string> DelayStoreImpl::Topics() {

@@ -32,6 +32,14 @@ uint32_t HandleSeal(uint64_t salt, const Handle& handle) {
   return static_cast<uint32_t>(Seal(salt, place, fields, 0x68616e646c65));
 }
 
+bool WasGiven(const StoreState& state, const Handle& handle) {
+  const HourFacts facts = state.applier.hours().Facts(handle.hour);
+  if (facts.last == RecordNumber()) {
+    return handle.hour < HourOf(state.hand.cursor());
+  }
+  return handle.number <= facts.last;
+}
+
 Sequencer::Sequencer(StoreState* state, Staging* staging)
     : state_(state),
       staging_(staging),
@@ -242,8 +250,9 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
 absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
   Verdict verdict;
   const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-  if (handle.number > facts.last) return verdict;
+  if (!WasGiven(*state_, handle)) return verdict;
   verdict.answer = CancelAnswer::kAlreadyDelivered;
+  if (handle.number > facts.last) return verdict;
   if (facts.retired || handle.number <= facts.base) return verdict;
   if (state_->ledger.IsClaimed(handle.hour, handle.number)) return verdict;
   RETURN_IF_ERROR(CompleteCancelled(handle.hour));
@@ -258,7 +267,9 @@ absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
     return verdict;
   }
   const auto record = state_->applier.Find(handle.hour, handle.number);
-  if (absl::IsDataLoss(record.status())) return record.status();
+  if (!record.ok() && !absl::IsNotFound(record.status())) {
+    return record.status();
+  }
   const bool same = record.ok() && record->id_hash == handle.id_hash &&
                     record->ms_into_hour == handle.ms_into_hour;
   verdict.answer =
@@ -280,6 +291,7 @@ absl::Status Sequencer::AddCancel(const Handle& handle, CommitGroup* group) {
   const absl::Status applied = state_->applier.Cancel(record);
   if (!applied.ok()) Stop(applied);
   state_->ledger.At(handle.hour).cancelled.Insert(handle.number);
+  state_->hand.Cancelled({handle.due_ms(), handle.number});
   ++counters_.cancelled;
   return applied;
 }

@@ -101,6 +101,11 @@ class Sequencer {
 // The seal that binds a handle to the store it came from.
 uint32_t HandleSeal(uint64_t salt, const Handle& handle);
 
+// True if the store has given out a handle with this hour and number. Its
+// seal was checked before: that is what speaks for it once the hour is
+// forgotten. Under the state lock.
+bool WasGiven(const StoreState& state, const Handle& handle);
+
 }  // namespace hourglass
 
 #endif  // HOURGLASS_BROKER_SEQUENCER_H_
