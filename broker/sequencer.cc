@@ -32,8 +32,9 @@ uint32_t HandleSeal(uint64_t salt, const Handle& handle) {
   return static_cast<uint32_t>(Seal(salt, place, fields, 0x68616e646c65));
 }
 
-Sequencer::Sequencer(StoreState* state)
+Sequencer::Sequencer(StoreState* state, Staging* staging)
     : state_(state),
+      staging_(staging),
       group_bytes_max_(std::min<size_t>(
           kGroupBytesMax,
           state->options.log_segment_bytes - kLogFileHeaderBytes)) {}
@@ -124,7 +125,9 @@ void Sequencer::FillOps(CommitGroup* group, int64_t now_ms) {
       batch.next_byte += op.payload_bytes;
       ++batch.next_op;
     }
-    if (batch.done()) batches_.pop_front();
+    if (!batch.done()) return;
+    staging_->Recycle(std::move(batch));
+    batches_.pop_front();
   }
 }
 
@@ -318,11 +321,11 @@ void Sequencer::Move(Op* op, std::string_view payload, int64_t now_ms,
   group->ops.push_back({std::move(op->done), result});
 }
 
-void Sequencer::FailAll(const absl::Status& status, Staging* staging) {
+void Sequencer::FailAll(const absl::Status& status) {
   for (OpBatch& batch : batches_) {
     for (; !batch.done(); ++batch.next_op) {
       Op& op = batch.ops[batch.next_op];
-      staging->Release(Staging::CountedBytes(op));
+      staging_->Release(Staging::CountedBytes(op));
       op.Fail(status);
     }
   }

@@ -35,7 +35,7 @@ namespace hourglass {
 
 class Sequencer {
  public:
-  explicit Sequencer(StoreState* state);
+  Sequencer(StoreState* state, Staging* staging);
 
   std::deque<OpBatch>& batches() { return batches_; }
   void Add(std::unique_ptr<DeliveredBatch> batch) {
@@ -53,7 +53,7 @@ class Sequencer {
   int64_t earliest_due_ms() const { return earliest_due_ms_; }
 
   // Answers everything that is still waiting with `status`.
-  void FailAll(const absl::Status& status, Staging* staging);
+  void FailAll(const absl::Status& status);
 
   // Messages put, by count and body-carrying bytes; cancelled; delivered.
   struct Counters {
@@ -89,6 +89,7 @@ class Sequencer {
   void Stop(const absl::Status& status);
 
   StoreState* const state_;
+  Staging* const staging_;
   const size_t group_bytes_max_;
   std::deque<OpBatch> batches_;
   std::deque<std::unique_ptr<DeliveredBatch>> delivered_;

@@ -36,19 +36,39 @@ bool Staging::Drain(std::deque<OpBatch>* out) {
   signal_.store(false);
   bool any = false;
   for (Shard& shard : shards_) {
-    OpBatch batch;
+    OpBatch batch = TakeSpare();
     {
       MutexLock lock(&shard.mu);
-      if (shard.batch.ops.empty()) continue;
       std::swap(batch, shard.batch);
-      // The next batch will be about as large as this one.
-      shard.batch.bytes.reserve(batch.bytes.size());
-      shard.batch.ops.reserve(batch.ops.size());
+    }
+    if (batch.ops.empty()) {
+      Recycle(std::move(batch));
+      continue;
     }
     out->push_back(std::move(batch));
     any = true;
   }
   return any;
+}
+
+OpBatch Staging::TakeSpare() {
+  MutexLock lock(&spares_mu_);
+  if (spares_.empty()) return {};
+  OpBatch batch = std::move(spares_.back());
+  spares_.pop_back();
+  return batch;
+}
+
+void Staging::Recycle(OpBatch&& batch) {
+  // What one flood needed is not kept for ever.
+  constexpr size_t kKeptBytesMax = 8u << 20;
+  if (batch.bytes.capacity() > kKeptBytesMax) return;
+  batch.bytes.clear();
+  batch.ops.clear();
+  batch.next_op = 0;
+  batch.next_byte = 0;
+  MutexLock lock(&spares_mu_);
+  if (spares_.size() < kSparesMax) spares_.push_back(std::move(batch));
 }
 
 void Staging::Wait(int64_t timeout_ms) {

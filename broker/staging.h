@@ -86,6 +86,10 @@ class Staging {
   // Appends what has gathered, shard by shard; returns true if anything.
   bool Drain(std::deque<OpBatch>* out);
 
+  // Gives the memory of a batch that is done to a later one: fresh megabytes
+  // would have to be mapped and zeroed by the kernel every time.
+  void Recycle(OpBatch&& batch);
+
   // `bytes` (as counted by Push) are no longer waiting.
   void Release(size_t bytes) { bytes_.fetch_sub(bytes); }
   static size_t CountedBytes(const Op& op) {
@@ -105,7 +109,12 @@ class Staging {
   };
   static size_t ShardOfThread();
 
+  static constexpr size_t kSparesMax = 2 * kShards;
+  OpBatch TakeSpare();
+
   const size_t bytes_max_;
+  Mutex spares_mu_;
+  std::vector<OpBatch> spares_ ABSL_GUARDED_BY(spares_mu_);
   std::array<Shard, kShards> shards_;
   std::atomic<size_t> bytes_{0};
   // True when there may be something to drain.

@@ -21,7 +21,7 @@ Writer::Writer(StoreState* state, Staging* staging, Listener listener)
     : state_(state),
       staging_(staging),
       listener_(std::move(listener)),
-      sequencer_(state),
+      sequencer_(state, staging),
       acknowledged_(state->log->end().value()) {
   for (int i = 0; i < 2; ++i) {
     groups_.push_back(std::make_unique<CommitGroup>(state->salt));
@@ -132,7 +132,7 @@ void Writer::FillLoop() {
 void Writer::FailWork(CommitGroup* group, const absl::Status& why) {
   Fail(why);
   Tell(group, Failure());
-  sequencer_.FailAll(Failure(), staging_);
+  sequencer_.FailAll(Failure());
 }
 
 void Writer::StageIntervalSync() {

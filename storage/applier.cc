@@ -45,7 +45,9 @@ absl::Status Applier::Restore(const CheckpointState& state) {
 }
 
 absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
-  ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
+  if (last_segment_ == nullptr || last_segment_->hour() != hour) {
+    ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
+  }
   return last_segment_->facts().last + 1;
 }
 

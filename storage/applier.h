@@ -121,7 +121,8 @@ class Applier {
   std::set<Hour> delivered_changed_;
   PendingCount pending_;
   uint64_t hour_bytes_ = 0;
-  // Of the last NextNumber: what the record is appended to next.
+  // Of the last NextNumber: what the record is appended to next. Held, so the
+  // table does not evict it.
   std::shared_ptr<HourSegment> last_segment_;
 };
 

@@ -252,16 +252,18 @@ absl::Status CommitLog::Roll(LogOffset base, LogOffset previous_end) {
 }
 
 absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
-  std::unique_ptr<File> file;
-  RETURN_IF_ERROR(TakeSpare(&file));
+  // Held until the spare has its new name: whoever prepares a file meanwhile
+  // would take this one for a left-over.
+  MutexLock spare_lock(&spare_mu_);
+  RETURN_IF_ERROR(PrepareSpare());
   Page page;
   EncodeLogFileHeader({id_, base, options_.segment_bytes, previous_end},
                       page.bytes);
-  RETURN_IF_ERROR(file->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
-  RETURN_IF_ERROR(file->Sync());
+  RETURN_IF_ERROR(spare_->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
+  RETURN_IF_ERROR(spare_->Sync());
   RETURN_IF_ERROR(fs_->Rename(dir_ / kSpareName, dir_ / LogFileName(base)));
   RETURN_IF_ERROR(fs_->SyncDir(dir_));
-  file_ = std::move(file);
+  file_ = std::move(spare_);
   base_ = base;
   MutexLock lock(&mu_);
   files_.push_back({base, options_.segment_bytes, 0});
@@ -270,15 +272,12 @@ absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
 
 absl::Status CommitLog::PrepareNextFile() {
   MutexLock lock(&spare_mu_);
-  if (spare_ != nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(spare_, MakeSpare());
-  return absl::OkStatus();
+  return PrepareSpare();
 }
 
-absl::Status CommitLog::TakeSpare(std::unique_ptr<File>* spare) {
-  RETURN_IF_ERROR(PrepareNextFile());
-  MutexLock lock(&spare_mu_);
-  *spare = std::move(spare_);
+absl::Status CommitLog::PrepareSpare() {
+  if (spare_ != nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(spare_, MakeSpare());
   return absl::OkStatus();
 }
 
@@ -342,14 +341,17 @@ absl::StatusOr<std::vector<CommitLog::FileInfo>> CommitLog::Files() const {
 
 absl::StatusOr<LogOffset> CommitLog::BaseOf(LogOffset offset) const {
   MutexLock lock(&mu_);
-  for (auto file = files_.rbegin(); file != files_.rend(); ++file) {
-    if (file->base > offset) continue;
-    if (offset >= file->base + file->bytes) break;  // a file is missing
-    return file->base;
+  if (offset < start()) {
+    return absl::OutOfRangeError(absl::StrCat("commit log ", dir_.string(),
+                                              ": offset ", offset.value(),
+                                              " was removed"));
   }
-  return absl::OutOfRangeError(absl::StrCat("commit log ", dir_.string(),
-                                            ": offset ", offset.value(),
-                                            " was removed"));
+  // Newest first: that is where consumers read. The oldest begins before
+  // start(), so one is found.
+  const auto file =
+      std::find_if(files_.rbegin(), files_.rend(),
+                   [&](const FileInfo& f) { return f.base <= offset; });
+  return file->base;
 }
 
 std::shared_ptr<File> CommitLog::CachedReader(LogOffset base) {
@@ -371,6 +373,10 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
     return absl::OutOfRangeError(
         absl::StrCat("commit log ", path.string(), " was removed"));
   }
+  if (absl::IsNotFound(opened.status())) {
+    return absl::DataLossError(
+        absl::StrCat("commit log damaged: ", path.string(), " is missing"));
+  }
   if (!opened.ok()) return opened.status();
   std::shared_ptr<File> file = *std::move(opened);
   RETURN_IF_ERROR(ReadLogFileHeader(file.get(), path, base, id_).status());
@@ -382,8 +388,8 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
 
 absl::StatusOr<LogRecord> CommitLog::ReadRecord(LogOffset offset, uint32_t size,
                                                 std::string* buffer) {
-  if (size < kRecordHeaderBytes || size > kGroupBytesMax ||
-      offset + size > end()) {
+  if (size < kRecordHeaderBytes || size > kGroupBytesMax || offset > end() ||
+      size > end() - offset) {
     return absl::OutOfRangeError(
         absl::StrCat("commit log ", dir_.string(), ": no record of ", size,
                      " bytes can stand at offset ", offset.value(),

@@ -187,7 +187,7 @@ class CommitLog {
   absl::Status CheckGroup(const GroupBuilder& group) const;
   absl::Status Roll(LogOffset base, LogOffset previous_end);
   absl::Status NameSpare(LogOffset base, LogOffset previous_end);
-  absl::Status TakeSpare(std::unique_ptr<File>* spare);
+  absl::Status PrepareSpare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(spare_mu_);
   absl::StatusOr<std::unique_ptr<File>> MakeSpare();
   absl::StatusOr<std::unique_ptr<File>> AllocateSpare(const Path& path);
   absl::StatusOr<LogOffset> BaseOf(LogOffset offset) const;
@@ -211,7 +211,8 @@ class CommitLog {
   std::atomic<uint64_t> end_{0};
   std::atomic<uint64_t> durable_{0};
 
-  // Held while the spare is made, so apart from mu_, which readers need.
+  // Held while the spare is made and until it has its final name, so apart
+  // from mu_, which readers need. Taken before mu_.
   Mutex spare_mu_;
   std::unique_ptr<File> spare_ ABSL_GUARDED_BY(spare_mu_);
 
