@@ -6,24 +6,25 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 hourglass=${HOURGLASS:-build/hourglass}
-data=${DATA:-data/bench}
+
+# Each job works in a fresh folder of its own, and removes it.
+mkdir -p data
+cd data
 
 bench() {
   echo
   echo "==> hourglass bench $*"
-  rm -rf "$data"
-  mkdir -p "$(dirname "$data")"
-  "$hourglass" bench "$@" --data "$data"
+  "$hourglass" bench "$@"
 }
 
-bench put --messages 2000000 --size 256 --producers 8 --spread 24h "$@"
-bench put --messages 2000 --size 256 --producers 1 --wait "$@"
-bench burst --messages 200000 --size 256 "$@"
-bench steady --rate 20000 --seconds 10 --size 256 "$@"
-bench backlog --messages 2000000 --size 256 --spread 30d "$@"
-bench restart --messages 2000000 --size 256 --spread 30d "$@"
-bench cancel --messages 200000 --size 256 "$@"
-rm -rf "$data"
+[[ $hourglass == /* ]] || hourglass=../$hourglass
+bench put --messages 2M "$@"
+bench put --messages 2k --producers 1 --in-flight 1 "$@"
+bench burst --messages 200k "$@"
+bench steady --rate 20k --seconds 10 "$@"
+bench backlog --messages 2M "$@"
+bench restart --messages 2M --rounds 2 --compare 200k "$@"
+bench cancel --messages 200k "$@"
 
 echo
 echo "==> Done. docs/benchmarks.md says what the figures mean and what the"

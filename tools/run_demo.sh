@@ -26,8 +26,8 @@ else
 Playing $input: $(wc -l <"$input") orders, reminders and retries. Some are due
 at once, the last one in 10 seconds. Each line below is a message that has
 just become due; compare its due_ms with its delivered_ms. Meanwhile you may
-kill this with 'kill -9' in another terminal ($hourglass pipe), and
-type 'make run' again.
+type in another terminal:  kill -9 \$(pgrep -n hourglass)
+and here 'make run' again: nothing is lost, and nothing comes twice.
 
 END
   touch "$marker"

@@ -18,15 +18,14 @@ case "${1:-}" in
   *) files=("$@") ;;
 esac
 # Outside projects: they are built against the installed package.
-files=($(printf '%s\n' "${files[@]}" | grep -vE '^examples/' || true))
+mapfile -t files < <(printf '%s\n' "${files[@]}" | grep -vE '^(examples/|$)')
 if ((${#files[@]} == 0)); then
   echo "==> Nothing changed since main; 'make tidy ALL=1' looks at everything."
   exit 0
 fi
 
-# A build folder of its own: clang reads the compile commands as they are, and
-# the tests' precompiled headers are made for GCC.
-cmake -S . -B build-tidy -G Ninja -DHOURGLASS_PCH=OFF >/dev/null
+# For compile_commands.json only; nothing is compiled there.
+cmake -S . -B build-tidy -G Ninja >/dev/null
 echo "==> clang-tidy on ${#files[@]} files"
 printf '%s\0' "${files[@]}" |
   xargs -0 -n 1 -P "$(nproc)" clang-tidy -p build-tidy --quiet
