@@ -11,7 +11,7 @@ constexpr std::string_view kClearLine = "\r\033[K";
 }  // namespace
 
 void Diagnostics::Say(std::string_view text) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const std::string_view clear = progress_length_ > 0 ? kClearLine : "";
   progress_length_ = 0;
   // If stderr is gone there is nobody left to tell.
@@ -20,7 +20,7 @@ void Diagnostics::Say(std::string_view text) {
 
 void Diagnostics::Progress(std::string_view text) {
   if (!err_->IsTerminal()) return;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (text.empty() && progress_length_ == 0) return;
   progress_length_ = text.size();
   const size_t columns = static_cast<size_t>(err_->columns());

@@ -21,10 +21,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/clock.h"
 #include "hourglass/delay_store.h"
 #include "hourglass/file_system.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -74,7 +74,7 @@ class Diagnostics {
   bool IsTerminal() const { return err_->IsTerminal(); }
 
  private:
-  absl::Mutex mu_;
+  Mutex mu_;
   Output* const err_;
   size_t progress_length_ ABSL_GUARDED_BY(mu_) = 0;
 };

@@ -86,13 +86,14 @@ bool Intake::HasRoom() const {
 }
 
 absl::Status Intake::WaitForRoom() {
-  absl::MutexLock lock(&mu_, absl::Condition(this, &Intake::HasRoom));
+  MutexLock lock(&mu_);
+  while (!HasRoom()) changed_.Wait(&mu_);
   return failure_;
 }
 
 void Intake::Send(const EntryPtr& entry) {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     ++in_flight_;
     in_flight_bytes_ += entry->bytes;
   }
@@ -105,7 +106,8 @@ void Intake::Send(const EntryPtr& entry) {
 // On a thread of the store: short, and waits for nothing. What was answered
 // stays in flight until the answer is told.
 void Intake::OnDone(const EntryPtr& entry, absl::StatusOr<PutResult> result) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
+  changed_.SignalAll();
   if (result.ok()) {
     ++durable_;
     answers_.acks.push_back(*std::move(result));
@@ -131,6 +133,7 @@ void Intake::OnDone(const EntryPtr& entry, absl::StatusOr<PutResult> result) {
 // Going on is senseless; whoever waits for input is to find out, too.
 void Intake::Fail(const absl::Status& status) {
   failure_.Update(status);
+  changed_.SignalAll();
   console_.stop->Request();
 }
 
@@ -142,7 +145,7 @@ absl::Status Intake::SendRetries() {
   for (int tries = 1;; ++tries) {
     EntryPtr entry;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       RETURN_IF_ERROR(failure_);
       if (retries_.empty()) return absl::OkStatus();
       if (console_.stop->requested()) return absl::OkStatus();
@@ -150,9 +153,10 @@ absl::Status Intake::SendRetries() {
       const auto moved = [this, before]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
         return in_flight_ < before || !failure_.ok();
       };
-      if (mu_.AwaitWithTimeout(absl::Condition(&moved), pause)) {
-        pause = kRetryFirst;
+      while (!moved() &&
+             !changed_.WaitForNs(&mu_, absl::ToInt64Nanoseconds(pause))) {
       }
+      if (moved()) pause = kRetryFirst;
       const auto oldest = retries_.begin();
       entry = oldest->second.entry;
       if (tries == kRetriesUntilSaid) {
@@ -174,16 +178,18 @@ absl::Status Intake::Finish() {
   // What came back full while the rest settled is tried again, too.
   while (true) {
     absl::Status sent = SendRetries();
-    absl::MutexLock lock(&mu_, absl::Condition(this, &Intake::Settled));
+    MutexLock lock(&mu_);
+    while (!Settled()) changed_.Wait(&mu_);
     if (retries_.empty() || !sent.ok() || console_.stop->requested()) break;
   }
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     GiveUpRetries();
     finishing_ = true;
+    changed_.SignalAll();
   }
   if (answer_thread_.joinable()) answer_thread_.join();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return failure_;
 }
 
@@ -199,20 +205,19 @@ void Intake::AnswerLoop() {
   while (true) {
     Answers answers;
     {
-      const auto some = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-        return answers_.count() > 0 || finishing_;
-      };
-      absl::MutexLock lock(&mu_, absl::Condition(&some));
+      MutexLock lock(&mu_);
+      while (answers_.count() == 0 && !finishing_) changed_.Wait(&mu_);
       if (answers_.count() == 0) return;
       answers = std::exchange(answers_, Answers());
     }
     for (InputError& refusal : answers.refusals) Refuse(std::move(refusal));
     const absl::Status status =
         answers.acks.empty() ? absl::OkStatus() : ack_sink_(answers.acks);
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (!status.ok()) Fail(status);
     in_flight_ -= answers.count();
     in_flight_bytes_ -= answers.bytes;
+    changed_.SignalAll();
   }
 }
 

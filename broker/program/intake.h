@@ -32,10 +32,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "broker/program/console.h"
 #include "broker/program/json_lines.h"
 #include "hourglass/delay_store.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -114,7 +114,8 @@ class Intake {
   std::atomic<uint64_t> refused_{0};
   std::atomic<uint64_t> durable_{0};
 
-  absl::Mutex mu_;
+  Mutex mu_;
+  CondVar changed_;  // anything below
   // Handed to the store, or its answer is still to be told; not retries.
   size_t in_flight_ ABSL_GUARDED_BY(mu_) = 0;
   size_t in_flight_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -27,17 +27,19 @@ ProgressCommitter::~ProgressCommitter() {
 }
 
 void ProgressCommitter::Note(const std::string& topic, QueueIndex next) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   noted_[topic] = next;
+  changed_.SignalAll();
 }
 
 absl::Status ProgressCommitter::Finish() {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     finishing_ = true;
+    changed_.SignalAll();
   }
   if (thread_.joinable()) thread_.join();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return failure_;
 }
 
@@ -45,16 +47,14 @@ void ProgressCommitter::Loop() {
   while (true) {
     std::map<std::string, QueueIndex> batch;
     {
-      const auto some = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-        return !noted_.empty() || finishing_;
-      };
-      absl::MutexLock lock(&mu_, absl::Condition(&some));
+      MutexLock lock(&mu_);
+      while (noted_.empty() && !finishing_) changed_.Wait(&mu_);
       if (noted_.empty()) return;
       batch.swap(noted_);
     }
     for (const auto& [topic, next] : batch) {
       const absl::Status status = store_->CommitProgress(topic, group_, next);
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       failure_.Update(status);
     }
   }

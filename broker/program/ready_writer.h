@@ -29,9 +29,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "broker/program/console.h"
 #include "hourglass/delay_store.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -51,7 +51,8 @@ class ProgressCommitter {
 
   DelayStore* const store_;
   const std::string group_;
-  absl::Mutex mu_;
+  Mutex mu_;
+  CondVar changed_;
   std::map<std::string, QueueIndex> noted_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool finishing_ ABSL_GUARDED_BY(mu_) = false;

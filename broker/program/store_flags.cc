@@ -67,8 +67,6 @@ void StoreFlags::DeclareLimits(CLI::App* app) {
             "topics with open files");
   AddNumber(app, "--late-messages-max", &options_.late_messages_max, "N",
             "late messages that wait for delivery");
-  AddNumber(app, "--slot-messages-max", &options_.slot_messages_max, "N",
-            "pending messages of one second; 0: any");
   AddBytes(app, "--disk-reserve-bytes", &options_.disk_reserve_bytes,
            "disk space kept free of puts");
 }

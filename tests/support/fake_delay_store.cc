@@ -51,7 +51,7 @@ Handle FakeDelayStore::Wait(Message message) {
 }
 
 absl::StatusOr<PutResult> FakeDelayStore::Put(const MessageView& view) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   ++state_->put_calls;
   if (!state_->put_error.ok()) return state_->put_error;
   if (state_->exhausted_puts > 0) {
@@ -102,7 +102,7 @@ CancelAnswer FakeDelayStore::AnswerForMissing(const Handle& handle) {
 }
 
 absl::StatusOr<CancelAnswer> FakeDelayStore::Cancel(const Handle& handle) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   const auto at = Find(handle);
   if (at == state_->pending.end()) return AnswerForMissing(handle);
@@ -116,7 +116,7 @@ void FakeDelayStore::CancelAsync(const Handle& handle, CancelCallback done) {
 
 absl::StatusOr<MoveResult> FakeDelayStore::Reschedule(const Handle& handle,
                                                       int64_t due_ms) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   const auto at = Find(handle);
   MoveResult result;
@@ -138,7 +138,7 @@ absl::StatusOr<MoveResult> FakeDelayStore::DeliverNow(const Handle& handle) {
 }
 
 absl::StatusOr<PendingPage> FakeDelayStore::Pending(const PendingQuery& query) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   PendingPage page;
   const size_t skip = query.after.empty() ? 0 : std::stoul(query.after);
@@ -157,7 +157,7 @@ absl::StatusOr<PendingPage> FakeDelayStore::Pending(const PendingQuery& query) {
 }
 
 absl::StatusOr<Forecast> FakeDelayStore::GetForecast(Hour seconds_of) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   std::map<int64_t, ForecastBucket> hours, seconds;
   for (const auto& [place, pending] : state_->pending) {
@@ -181,7 +181,7 @@ absl::StatusOr<Forecast> FakeDelayStore::GetForecast(Hour seconds_of) {
 }
 
 StoreStats FakeDelayStore::Stats() {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   StoreStats stats;
   stats.pending_messages = state_->pending.size();
   stats.put_messages = state_->arrivals;
@@ -193,7 +193,7 @@ StoreStats FakeDelayStore::Stats() {
 absl::StatusOr<std::vector<ReadyMessage>> FakeDelayStore::ReadReady(
     std::string_view topic, QueueIndex from, size_t count_max,
     size_t bytes_max) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   if (!state_->read_error.ok()) return state_->read_error;
   const std::string name(topic);
@@ -215,12 +215,12 @@ absl::StatusOr<std::vector<ReadyMessage>> FakeDelayStore::ReadReady(
 }
 
 QueueIndex FakeDelayStore::FirstReady(std::string_view topic) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   return QueueIndex(state_->removed_before[std::string(topic)]);
 }
 
 std::vector<std::string> FakeDelayStore::Topics() {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   std::vector<std::string> topics;
   for (const auto& [topic, queue] : state_->ready) topics.push_back(topic);
@@ -228,13 +228,13 @@ std::vector<std::string> FakeDelayStore::Topics() {
 }
 
 uint64_t FakeDelayStore::ReadyVersion() {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   return state_->version;
 }
 
 bool FakeDelayStore::WaitReady(uint64_t seen, absl::Duration timeout) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   if (state_->version != seen) return true;
   VirtualClock* const clock = state_->auto_advance;
@@ -245,23 +245,23 @@ bool FakeDelayStore::WaitReady(uint64_t seen, absl::Duration timeout) {
     return true;
   }
   // A real clock moves by itself: look again after a moment.
-  const auto changed = [&] { return state_->version != seen; };
-  state_->mu.AwaitWithTimeout(absl::Condition(&changed),
-                              std::min(timeout, absl::Milliseconds(1)));
+  CondVar moment;
+  moment.WaitForNs(&state_->mu, absl::ToInt64Nanoseconds(
+                                    std::min(timeout, absl::Milliseconds(1))));
   Advance();
   return state_->version != seen;
 }
 
 QueueIndex FakeDelayStore::Progress(std::string_view topic,
                                     std::string_view group) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   return state_->progress[{std::string(topic), std::string(group)}];
 }
 
 absl::Status FakeDelayStore::CommitProgress(std::string_view topic,
                                             std::string_view group,
                                             QueueIndex next) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   ++state_->commits;
   QueueIndex& at = state_->progress[{std::string(topic), std::string(group)}];
   at = std::max(at, next);
@@ -269,13 +269,13 @@ absl::Status FakeDelayStore::CommitProgress(std::string_view topic,
 }
 
 bool FakeDelayStore::WaitEmpty(absl::Duration) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   Advance();
   return state_->pending.empty();
 }
 
 absl::Status FakeDelayStore::Close() {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   ++state_->closed;
   return state_->close_error;
 }

@@ -29,8 +29,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/delay_store.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -56,7 +56,7 @@ struct FakeStoreState {
   int opened = 0;
   int closed = 0;
 
-  absl::Mutex mu;
+  Mutex mu;
   // (due time, arrival) -> message.
   std::map<std::pair<int64_t, uint64_t>, PendingMessage> pending;
   std::map<std::string, std::vector<ReadyMessage>> ready;
