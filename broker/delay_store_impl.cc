@@ -346,7 +346,23 @@ absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
 }
 
 QueueIndex DelayStoreImpl::FirstReady(std::string_view topic) {
-  return state_->applier.queues().Facts(topic).first;
+  // A queue file goes when its last entry has; until then its first entries
+  // may point to log files that are gone. Offsets ascend, so search.
+  const QueueFacts facts = state_->applier.queues().Facts(topic);
+  const LogOffset start = state_->log->start();
+  QueueIndex low = facts.first;
+  uint64_t step = 0;  // look at the first entry first: mostly it is there
+  for (QueueIndex high = facts.next; low < high; step = (high - low) / 2) {
+    const QueueIndex at = low + step;
+    const auto entries = state_->applier.queues().Read(topic, at, 1);
+    if (!entries.ok() || entries->empty()) break;
+    if (entries->front().offset >= start) {
+      high = at;
+    } else {
+      low = at + 1;
+    }
+  }
+  return low;
 }
 
 std::vector<std::string> DelayStoreImpl::Topics() {
