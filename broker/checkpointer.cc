@@ -10,9 +10,10 @@
 namespace hourglass {
 namespace {
 
-// How long a retired hour's numbers are remembered: a clock that is stepped
-// back further than this may not be put into again (see Sequencer).
-constexpr int32_t kRetiredHoursKept = 72;
+// How long a retired hour's numbers are remembered, in about a hundred bytes
+// an hour. A clock that is stepped back further than this and put into again
+// would give out the same MessageKey twice.
+constexpr int32_t kRetiredHoursKept = 366 * 24;
 
 }  // namespace
 
@@ -151,9 +152,12 @@ absl::StatusOr<LogOffset> Checkpointer::OwedToGroups() {
   LogOffset owed = LogOffset::Max();
   for (const auto& [key, next] : state_->applier.progress()) {
     const auto& [topic, group] = key;
-    if (next >= state_->applier.queues().Facts(topic).next) continue;
-    ASSIGN_OR_RETURN(const auto entries,
-                     state_->applier.queues().Read(topic, next, 1));
+    const QueueFacts facts = state_->applier.queues().Facts(topic);
+    if (next >= facts.next) continue;
+    // A group may ask for what was removed before it first came.
+    ASSIGN_OR_RETURN(
+        const auto entries,
+        state_->applier.queues().Read(topic, std::max(next, facts.first), 1));
     if (!entries.empty()) owed = std::min(owed, entries.front().offset);
   }
   return owed;

@@ -346,23 +346,24 @@ absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
 }
 
 QueueIndex DelayStoreImpl::FirstReady(std::string_view topic) {
-  // A queue file goes when its last entry has; until then its first entries
-  // may point to log files that are gone. Offsets ascend, so search.
-  const QueueFacts facts = state_->applier.queues().Facts(topic);
+  QueueTable& queues = state_->applier.queues();
+  const QueueFacts facts = queues.Facts(topic);
+  // A queue file goes when all it points to is gone, so it may begin with
+  // entries whose messages are not there any more.
   const LogOffset start = state_->log->start();
-  QueueIndex low = facts.first;
-  uint64_t step = 0;  // look at the first entry first: mostly it is there
-  for (QueueIndex high = facts.next; low < high; step = (high - low) / 2) {
-    const QueueIndex at = low + step;
-    const auto entries = state_->applier.queues().Read(topic, at, 1);
-    if (!entries.ok() || entries->empty()) break;
-    if (entries->front().offset >= start) {
-      high = at;
+  QueueIndex first = facts.first;
+  QueueIndex end = facts.next;
+  while (first < end) {
+    const QueueIndex middle = first + (end - first) / 2;
+    const auto entry = queues.Read(topic, middle, 1);
+    if (!entry.ok() || entry->empty()) break;
+    if (entry->front().offset < start) {
+      first = middle + 1;
     } else {
-      low = at + 1;
+      end = middle;
     }
   }
-  return low;
+  return first;
 }
 
 std::vector<std::string> DelayStoreImpl::Topics() {

@@ -275,7 +275,9 @@ absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
     return verdict;
   }
   const auto record = state_->applier.Find(handle.hour, handle.number);
-  if (absl::IsDataLoss(record.status())) return record.status();
+  if (!record.ok() && !absl::IsNotFound(record.status())) {
+    return record.status();
+  }
   const bool same = record.ok() && record->id_hash == handle.id_hash &&
                     record->ms_into_hour == handle.ms_into_hour;
   verdict.answer =
@@ -297,6 +299,7 @@ absl::Status Sequencer::AddCancel(const Handle& handle, CommitGroup* group) {
   const absl::Status applied = state_->applier.Cancel(record);
   if (!applied.ok()) Stop(applied);
   state_->ledger.At(handle.hour).cancelled.Insert(handle.number);
+  state_->hand.Cancelled({handle.due_ms(), handle.number});
   ++counters_.cancelled;
   return applied;
 }

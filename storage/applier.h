@@ -80,6 +80,7 @@ class Applier {
   absl::StatusOr<IndexRecord> Find(Hour hour, RecordNumber number);
 
   HourTable& hours() { return hours_; }
+  const HourTable& hours() const { return hours_; }
   QueueTable& queues() { return queues_; }
   const PendingCount& pending() const { return pending_; }
   // Appended to hour segments since Open.

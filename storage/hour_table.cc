@@ -162,8 +162,13 @@ std::shared_ptr<HourSegment> HourTable::Keep(
 }
 
 absl::Status HourTable::MakeRoom() {
-  if (open_.size() < options_.open_segments_max) return absl::OkStatus();
-  return EvictOldest();
+  // More than one may have to go: while somebody held them they could not.
+  while (open_.size() >= options_.open_segments_max) {
+    const size_t before = open_.size();
+    RETURN_IF_ERROR(EvictOldest());
+    if (open_.size() == before) break;
+  }
+  return absl::OkStatus();
 }
 
 // One comparison for each open segment, and only when one is opened: cheaper

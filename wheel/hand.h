@@ -120,6 +120,8 @@ class Hand {
   // Pending, though the cursor is past its second.
   bool IsLate(DueKey key) const { return late_.contains(key); }
   bool HasLateIn(Hour hour) const;
+  // The message was cancelled: if it is late, nothing waits for it any more.
+  void Cancelled(DueKey key) { late_.erase(key); }
 
  private:
   struct Late {
