@@ -11,7 +11,8 @@ namespace hourglass {
 namespace {
 
 constexpr absl::Duration kLook = absl::Milliseconds(100);
-// What a message waiting for its acknowledgement costs beyond its body.
+// What a message waiting for its acknowledgement counts for in
+// unsynced_bytes_max beyond its body; more than it really is.
 constexpr uint64_t kWaitingBytes = 512;
 
 }  // namespace
@@ -65,7 +66,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::OpenIn(const Bench& bench,
   Bench bounded = bench;
   bounded.options.in_flight = std::min(
       bench.options.in_flight,
-      options.unsynced_bytes_max / 2 / (bench.options.size + kWaitingBytes));
+      options.unsynced_bytes_max / (bench.options.size + kWaitingBytes));
   return std::unique_ptr<Session>(
       new Session(bounded, std::move(dir), {}, std::move(store), begin));
 }
