@@ -19,28 +19,20 @@ constexpr uint64_t kRunBytesMax = 1u << 20;
 BodyReader::BodyReader(StoreState* state, Lost lost)
     : state_(state), lost_(std::move(lost)) {}
 
-BodyReader::Segments BodyReader::OpenSegments(
-    const std::vector<DueEntry>& entries) {
-  Segments segments;
-  absl::MutexLock lock(&state_->mu);
-  for (const DueEntry& entry : entries) {
-    auto [at, added] = segments.try_emplace(entry.hour());
-    if (added) {
-      auto segment = state_->applier.hours().ForRead(entry.hour());
-      if (segment.ok()) at->second = *std::move(segment);
-    }
-    HourSegment* segment = at->second.get();
-    if (segment == nullptr || entry.number <= segment->flushed()) continue;
-    // An error shows when the frame is read.
-    segment->Flush().IgnoreError();
+absl::StatusOr<std::shared_ptr<HourSegment>> BodyReader::OpenSegment(
+    Hour hour, RecordNumber upto) {
+  MutexLock lock(&state_->mu);
+  auto segment = state_->applier.hours().ForRead(hour);
+  // An error of the flush shows when the frame is read.
+  if (segment.ok() && upto > (*segment)->flushed()) {
+    (*segment)->Flush().IgnoreError();
   }
-  return segments;
+  return segment;
 }
 
 std::unique_ptr<DeliveredBatch> BodyReader::Read(
     const std::vector<DueEntry>& entries) {
   auto batch = std::make_unique<DeliveredBatch>();
-  const Segments segments = OpenSegments(entries);
   batch->items.resize(entries.size());
   std::vector<size_t> order(entries.size());
   std::iota(order.begin(), order.end(), 0);
@@ -51,8 +43,17 @@ std::unique_ptr<DeliveredBatch> BodyReader::Read(
   for (size_t i = 0; i < entries.size(); ++i) {
     batch->items[i].entry = entries[i];
   }
+  absl::StatusOr<std::shared_ptr<HourSegment>> segment;
   for (size_t begin = 0; begin < order.size();) {
     const DueEntry& first = entries[order[begin]];
+    if (begin == 0 || first.hour() != entries[order[begin - 1]].hour()) {
+      // Locations rise with the numbers: the hour's last entry is its newest.
+      size_t end = begin + 1;
+      while (end < order.size() && entries[order[end]].hour() == first.hour()) {
+        ++end;
+      }
+      segment = OpenSegment(first.hour(), entries[order[end - 1]].number);
+    }
     Run run{begin, begin + 1, first.location, first.size};
     while (run.end < order.size()) {
       const DueEntry& next = entries[order[run.end]];
@@ -64,12 +65,11 @@ std::unique_ptr<DeliveredBatch> BodyReader::Read(
       run.bytes = reach;
       ++run.end;
     }
-    const auto& segment = segments.at(first.hour());
-    if (segment != nullptr) {
-      ReadRun(*segment, run, order, batch.get());
+    if (segment.ok()) {
+      ReadRun(**segment, run, order, batch.get());
     } else {
       for (size_t i = run.begin; i < run.end; ++i) {
-        Report(entries[order[i]], absl::DataLossError("no such file"));
+        Report(entries[order[i]], segment.status());
       }
     }
     begin = run.end;

@@ -12,12 +12,12 @@
 #define HOURGLASS_BROKER_BODY_READER_H_
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "broker/delivered_batch.h"
 #include "recovery/store_state.h"
 
@@ -33,14 +33,16 @@ class BodyReader {
   std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries);
 
  private:
-  using Segments = std::map<Hour, std::shared_ptr<HourSegment>>;
   // A run of frames that is read with one call: [begin, end) of `order`.
   struct Run {
     size_t begin, end;
     uint64_t offset, bytes;
   };
 
-  Segments OpenSegments(const std::vector<DueEntry>& entries);
+  // The segment of that hour, with its records up to `upto` in the files. One
+  // at a time: a batch may reach over thousands of hours.
+  absl::StatusOr<std::shared_ptr<HourSegment>> OpenSegment(Hour hour,
+                                                           RecordNumber upto);
   void ReadRun(const HourSegment& segment, const Run& run,
                const std::vector<size_t>& order, DeliveredBatch* batch);
   void Report(const DueEntry& entry, const absl::Status& why);

@@ -10,9 +10,10 @@
 namespace hourglass {
 namespace {
 
-// How long a retired hour's numbers are remembered: a clock that is stepped
-// back further than this may not be put into again (see Sequencer).
-constexpr int32_t kRetiredHoursKept = 72;
+// How long a retired hour's numbers are remembered, in about a hundred bytes
+// an hour. A clock that is stepped back further than this and put into again
+// would give out the same MessageKey twice.
+constexpr int32_t kRetiredHoursKept = 366 * 24;
 
 }  // namespace
 
@@ -75,21 +76,17 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
 
 absl::Status Checkpointer::RunOnce() {
   const int64_t begin_ns = state_->options.clock->MonotonicNs();
-  Noted noted;
-  {
-    absl::MutexLock lock(&state_->mu);
+  if (!waiting_) {
+    MutexLock lock(&state_->mu);
     if (!state_->failure.ok()) return state_->failure;
     last_ms_ = state_->options.clock->NowMs();
     last_end_ns_ = begin_ns;
     if (NothingChanged()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(noted, Note());
+    ASSIGN_OR_RETURN(waiting_, Note());
   }
-  RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
-  Op barrier;
-  barrier.kind = Op::Kind::kBarrier;
-  RETURN_IF_ERROR(stage_(std::move(barrier), ""));
-  ASSIGN_OR_RETURN(const CheckpointRecord record,
-                   state_->checkpoints->Write(noted.changes.update));
+  ASSIGN_OR_RETURN(const CheckpointRecord record, Store(*waiting_));
+  Noted noted = *std::move(waiting_);
+  waiting_.reset();
   Op op;
   op.kind = Op::Kind::kCheckpoint;
   RETURN_IF_ERROR(stage_(std::move(op), EncodeCheckpointRecord(record)));
@@ -105,6 +102,17 @@ absl::Status Checkpointer::RunOnce() {
   last_end_ns_ = state_->options.clock->MonotonicNs();
   last_took_ns_ = last_end_ns_ - begin_ns;
   return absl::OkStatus();
+}
+
+absl::StatusOr<CheckpointRecord> Checkpointer::Store(const Noted& noted) {
+  RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
+  Op barrier;
+  barrier.kind = Op::Kind::kBarrier;
+  RETURN_IF_ERROR(stage_(std::move(barrier), ""));
+  if (reopen_) RETURN_IF_ERROR(state_->checkpoints->Reopen());
+  auto record = state_->checkpoints->Write(noted.changes.update);
+  reopen_ = absl::IsResourceExhausted(record.status());
+  return record;
 }
 
 absl::Status Checkpointer::Delete() {
@@ -144,9 +152,12 @@ absl::StatusOr<LogOffset> Checkpointer::OwedToGroups() {
   LogOffset owed = LogOffset::Max();
   for (const auto& [key, next] : state_->applier.progress()) {
     const auto& [topic, group] = key;
-    if (next >= state_->applier.queues().Facts(topic).next) continue;
-    ASSIGN_OR_RETURN(const auto entries,
-                     state_->applier.queues().Read(topic, next, 1));
+    const QueueFacts facts = state_->applier.queues().Facts(topic);
+    if (next >= facts.next) continue;
+    // A group may ask for what was removed before it first came.
+    ASSIGN_OR_RETURN(
+        const auto entries,
+        state_->applier.queues().Read(topic, std::max(next, facts.first), 1));
     if (!entries.empty()) owed = std::min(owed, entries.front().offset);
   }
   return owed;
@@ -156,7 +167,7 @@ absl::Status Checkpointer::RetireLog() {
   ASSIGN_OR_RETURN(LogOffset keep, RetentionFloor());
   if (keep <= state_->log->start()) return absl::OkStatus();
   keep = std::min({keep, replay_before_, state_->last_checkpoint.replay_from});
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (state_->options.retain_for_groups) {
     ASSIGN_OR_RETURN(const LogOffset owed, OwedToGroups());
     keep = std::min(keep, owed);

@@ -15,12 +15,16 @@
 // is not covered, and recovery reads it again. Deleting lags one checkpoint
 // behind, so the one before stays replayable.
 //
+// A full disk is not the end of it: RESOURCE_EXHAUSTED is returned, what was
+// noted is kept, and the next RunOnce goes on with it. Any other error is.
+//
 // Threads: RunOnce from one thread.
 #ifndef HOURGLASS_BROKER_CHECKPOINTER_H_
 #define HOURGLASS_BROKER_CHECKPOINTER_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -57,6 +61,7 @@ class Checkpointer {
     std::vector<Hour> retiring;  // done at the checkpoint before
   };
   absl::StatusOr<Noted> Note();
+  absl::StatusOr<CheckpointRecord> Store(const Noted& noted);
   std::vector<Hour> DoneHours();
   bool NothingChanged() const;
   absl::Status Delete();
@@ -69,6 +74,10 @@ class Checkpointer {
 
   StoreState* const state_;
   const StageAndWait stage_;
+  // Noted, but not stored because the disk was full: it must be stored before
+  // anything else is noted.
+  std::optional<Noted> waiting_;
+  bool reopen_ = false;
   std::vector<Hour> done_before_;
   LogOffset applied_after_;  // end of the log after the last checkpoint
   LogOffset replay_before_;  // of the checkpoint before the last

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "broker/message_check.h"
 #include "recovery/open_store.h"
 #include "storage/checksum.h"
@@ -142,17 +141,16 @@ std::vector<absl::StatusOr<PutResult>> DelayStoreImpl::PutMany(
     absl::Span<const MessageView> messages) {
   std::vector<absl::StatusOr<PutResult>> results(
       messages.size(), absl::UnknownError("not answered"));
-  std::atomic<size_t> left{messages.size()};
-  absl::Notification all;
+  Latch left(messages.size());
   if (messages.empty()) return results;
   for (size_t i = 0; i < messages.size(); ++i) {
     PutAsync(messages[i], [&, i](absl::StatusOr<PutResult> result) {
       results[i] = std::move(result);
-      if (left.fetch_sub(1) == 1) all.Notify();
+      left.CountDown();
     });
   }
   if (!state_->options.threads) Pump();
-  all.WaitForNotification();
+  left.Wait();
   return results;
 }
 
@@ -164,14 +162,14 @@ absl::StatusOr<PutResult> DelayStoreImpl::Put(const MessageView& message) {
 
 OpResult DelayStoreImpl::StageAndWait(Op op, std::string_view payload) {
   OpResult answer;
-  absl::Notification answered;
+  Latch answered(1);
   op.done = [&](OpResult result) {
     answer = std::move(result);
-    answered.Notify();
+    answered.CountDown();
   };
   Stage(std::move(op), payload, /*always=*/true);
   if (!state_->options.threads) Pump();
-  answered.WaitForNotification();
+  answered.Wait();
   return answer;
 }
 
@@ -205,13 +203,13 @@ void DelayStoreImpl::CancelAsync(const Handle& handle, CancelCallback done) {
 
 absl::StatusOr<CancelAnswer> DelayStoreImpl::Cancel(const Handle& handle) {
   absl::StatusOr<CancelAnswer> answer = absl::UnknownError("not answered");
-  absl::Notification answered;
+  Latch answered(1);
   CancelAsync(handle, [&](absl::StatusOr<CancelAnswer> result) {
     answer = std::move(result);
-    answered.Notify();
+    answered.CountDown();
   });
   if (!state_->options.threads) Pump();
-  answered.WaitForNotification();
+  answered.Wait();
   return answer;
 }
 
@@ -238,19 +236,15 @@ absl::StatusOr<MoveResult> DelayStoreImpl::Move(const Handle& handle,
     std::shared_ptr<HourSegment> segment;
     absl::StatusOr<IndexRecord> found = absl::NotFoundError("");
     {
-      absl::MutexLock lock(&state_->mu);
+      MutexLock lock(&state_->mu);
       found = state_->applier.Find(handle.hour, handle.number);
       if (found.ok()) {
         ASSIGN_OR_RETURN(segment, state_->applier.hours().ForRead(handle.hour));
       }
     }
     if (absl::IsNotFound(found.status())) {
-      absl::MutexLock lock(&state_->mu);
-      const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-      return MoveResult{handle.number <= facts.last
-                            ? CancelAnswer::kAlreadyDelivered
-                            : CancelAnswer::kNeverExisted,
-                        {}};
+      MutexLock lock(&state_->mu);
+      return MoveResult{AnswerWhenGone(*state_, handle), {}};
     }
     RETURN_IF_ERROR(found.status());
     std::string buffer;
@@ -305,7 +299,7 @@ StoreStats DelayStoreImpl::Stats() {
   stats.checkpoints = checkpointer_.written();
   const int64_t now_ms = NowMs();
   stats.checkpoint_age_ms = now_ms - checkpointer_.last_ms();
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   stats.pending_messages =
       static_cast<uint64_t>(state_->applier.pending().messages);
   stats.pending_bytes = static_cast<uint64_t>(state_->applier.pending().bytes);
@@ -352,7 +346,24 @@ absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
 }
 
 QueueIndex DelayStoreImpl::FirstReady(std::string_view topic) {
-  return state_->applier.queues().Facts(topic).first;
+  QueueTable& queues = state_->applier.queues();
+  const QueueFacts facts = queues.Facts(topic);
+  // A queue file goes when all it points to is gone, so it may begin with
+  // entries whose messages are not there any more.
+  const LogOffset start = state_->log->start();
+  QueueIndex first = facts.first;
+  QueueIndex end = facts.next;
+  while (first < end) {
+    const QueueIndex middle = first + (end - first) / 2;
+    const auto entry = queues.Read(topic, middle, 1);
+    if (!entry.ok() || entry->empty()) break;
+    if (entry->front().offset < start) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first;
 }
 
 std::vector<std::string> DelayStoreImpl::Topics() {
@@ -364,19 +375,19 @@ std::vector<std::string> DelayStoreImpl::Topics() {
 }
 
 bool DelayStoreImpl::WaitReady(uint64_t seen, absl::Duration timeout) {
-  const absl::Time until = absl::Now() + timeout;
-  absl::MutexLock lock(&ready_mu_);
+  const int64_t until_ns = NowNs() + absl::ToInt64Nanoseconds(timeout);
+  MutexLock lock(&ready_mu_);
   while (ready_version_.load() == seen) {
-    if (ready_.WaitWithDeadline(&ready_mu_, until)) {
-      return ready_version_.load() != seen;
-    }
+    const int64_t left_ns = until_ns - NowNs();
+    if (left_ns <= 0) return false;
+    ready_.WaitForNs(&ready_mu_, left_ns);
   }
   return true;
 }
 
 QueueIndex DelayStoreImpl::Progress(std::string_view topic,
                                     std::string_view group) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   return state_->applier.Progress(topic, group);
 }
 
@@ -384,6 +395,10 @@ absl::Status DelayStoreImpl::CommitProgress(std::string_view topic,
                                             std::string_view group,
                                             QueueIndex next) {
   RETURN_IF_ERROR(CheckOpen());
+  if (group.empty() || group.size() > kTopicBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "group: ", group.size(), " bytes; expected 1 to ", kTopicBytesMax));
+  }
   if (next <= Progress(topic, group)) return absl::OkStatus();
   const QueueIndex end = state_->applier.queues().Facts(topic).next;
   if (next > end) {
@@ -397,7 +412,7 @@ absl::Status DelayStoreImpl::CommitProgress(std::string_view topic,
 }
 
 bool DelayStoreImpl::Empty() {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (!state_->failure.ok()) return false;
   const auto lost = static_cast<int64_t>(lost_.load());
   return state_->applier.pending().messages <= lost &&
@@ -405,13 +420,14 @@ bool DelayStoreImpl::Empty() {
 }
 
 bool DelayStoreImpl::WaitEmpty(absl::Duration timeout) {
-  const absl::Time until = absl::Now() + timeout;
+  constexpr int64_t kLookNs = 200'000'000;
+  const int64_t until_ns = NowNs() + absl::ToInt64Nanoseconds(timeout);
   while (true) {
     const uint64_t seen = ReadyVersion();
     if (Empty()) return true;
-    const absl::Duration left = until - absl::Now();
-    if (left <= absl::ZeroDuration()) return false;
-    WaitReady(seen, std::min(left, absl::Milliseconds(200)));
+    const int64_t left_ns = until_ns - NowNs();
+    if (left_ns <= 0) return false;
+    WaitReady(seen, absl::Nanoseconds(std::min(left_ns, kLookNs)));
   }
 }
 
@@ -425,14 +441,14 @@ void DelayStoreImpl::OnDurable(uint64_t ready) {
   // Batches in flight have landed: the hand may take more.
   if (ready == 0) return;
   WakeHand();
-  absl::MutexLock lock(&ready_mu_);
+  MutexLock lock(&ready_mu_);
   ++ready_version_;
   ready_.SignalAll();
 }
 
 void DelayStoreImpl::OnLost(uint64_t count, const std::string& why) {
   lost_ += count;
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   // Bounded: after that many the operator knows enough to run `recover`.
   constexpr size_t kNoticesMax = 1000;
   if (state_->notices.size() < kNoticesMax) {
@@ -441,7 +457,7 @@ void DelayStoreImpl::OnLost(uint64_t count, const std::string& why) {
 }
 
 void DelayStoreImpl::WakeHand() {
-  absl::MutexLock lock(&wake_mu_);
+  MutexLock lock(&wake_mu_);
   ++wakes_;
   wake_.SignalAll();
 }
@@ -450,21 +466,23 @@ void DelayStoreImpl::HandLoop() {
   while (true) {
     uint64_t seen = 0;
     {
-      absl::MutexLock lock(&wake_mu_);
+      MutexLock lock(&wake_mu_);
       if (stop_) return;
       seen = wakes_;
     }
     int64_t now_ms = NowMs();
     while (deliverer_.RunOnce(now_ms)) now_ms = NowMs();
+    // While the hand makes up its mind every arrival counts as a wake, so
+    // none slips between the question and the sleep.
+    hand_sleeps_until_ms_ = std::numeric_limits<int64_t>::max();
     const int64_t wake_ms =
         std::min(deliverer_.NextWakeMs(now_ms), NowMs() + kClockCheckMs);
-    // Set before the last look at `wakes_`, so no arrival slips between.
     hand_sleeps_until_ms_ = wake_ms;
-    absl::MutexLock lock(&wake_mu_);
+    MutexLock lock(&wake_mu_);
     while (wakes_ == seen && !stop_) {
       const int64_t sleep_ms = wake_ms - NowMs();
       if (sleep_ms <= 0) break;
-      wake_.WaitWithTimeout(&wake_mu_, absl::Milliseconds(sleep_ms));
+      wake_.WaitForMs(&wake_mu_, sleep_ms);
     }
     hand_sleeps_until_ms_ = 0;
   }
@@ -474,7 +492,7 @@ void DelayStoreImpl::PreloadLoop() {
   while (true) {
     uint64_t seen = 0;
     {
-      absl::MutexLock lock(&wake_mu_);
+      MutexLock lock(&wake_mu_);
       if (stop_) return;
       seen = wakes_;
     }
@@ -484,9 +502,9 @@ void DelayStoreImpl::PreloadLoop() {
       WakeHand();
       continue;
     }
-    absl::MutexLock lock(&wake_mu_);
+    MutexLock lock(&wake_mu_);
     if (wakes_ == seen && !stop_) {
-      wake_.WaitWithTimeout(&wake_mu_, absl::Milliseconds(kClockCheckMs));
+      wake_.WaitForMs(&wake_mu_, kClockCheckMs);
     }
   }
 }
@@ -498,19 +516,19 @@ void DelayStoreImpl::CheckDisk() {
 }
 
 void DelayStoreImpl::CheckpointLoop() {
-  constexpr absl::Duration kTick = absl::Milliseconds(50);
+  constexpr int64_t kTickMs = 50;
   while (true) {
     {
-      absl::MutexLock lock(&checkpoint_mu_);
+      MutexLock lock(&checkpoint_mu_);
       if (checkpoint_stop_) return;
-      checkpoint_wake_.WaitWithTimeout(&checkpoint_mu_, kTick);
+      checkpoint_wake_.WaitForMs(&checkpoint_mu_, kTickMs);
       if (checkpoint_stop_) return;
     }
     CheckDisk();
     if (!checkpointer_.Due()) continue;
     const absl::Status status = checkpointer_.RunOnce();
     if (status.ok() || absl::IsResourceExhausted(status)) continue;
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     if (state_->failure.ok()) {
       state_->failure = absl::UnavailableError(
           absl::StrCat("the store stopped: checkpoint: ", status.message()));
@@ -520,7 +538,7 @@ void DelayStoreImpl::CheckpointLoop() {
 
 void DelayStoreImpl::StopThreads() {
   {
-    absl::MutexLock lock(&wake_mu_);
+    MutexLock lock(&wake_mu_);
     stop_ = true;
     wake_.SignalAll();
   }
@@ -528,7 +546,7 @@ void DelayStoreImpl::StopThreads() {
   threads_.clear();
   if (!checkpoint_thread_.joinable()) return;
   {
-    absl::MutexLock lock(&checkpoint_mu_);
+    MutexLock lock(&checkpoint_mu_);
     checkpoint_stop_ = true;
     checkpoint_wake_.SignalAll();
   }
@@ -538,11 +556,12 @@ void DelayStoreImpl::StopThreads() {
 absl::Status DelayStoreImpl::Close() {
   if (closed_.exchange(true)) return absl::OkStatus();
   StopThreads();
+  if (!state_->options.threads) Pump();
   const absl::Status status = checkpointer_.RunOnce();
   writer_.Stop();
   absl::Status failure;
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     failure = state_->failure;
   }
   return failure.ok() ? status : failure;
@@ -560,7 +579,7 @@ bool DelayStoreImpl::Step() {
   }
   if (!closed_ && checkpointer_.Due()) {
     const absl::Status status = checkpointer_.RunOnce();
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     if (!status.ok() && !absl::IsResourceExhausted(status) &&
         state_->failure.ok()) {
       state_->failure = absl::UnavailableError(

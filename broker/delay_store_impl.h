@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "broker/checkpointer.h"
 #include "broker/deliverer.h"
 #include "broker/id_maker.h"
@@ -25,6 +24,7 @@
 #include "broker/writer.h"
 #include "hourglass/delay_store.h"
 #include "recovery/store_state.h"
+#include "storage/mutex.h"
 #include "wheel/preloader.h"
 
 namespace hourglass {
@@ -90,6 +90,7 @@ class DelayStoreImpl final : public DelayStore {
   bool Empty();
 
   int64_t NowMs() const { return state_->options.clock->NowMs(); }
+  int64_t NowNs() const { return state_->options.clock->MonotonicNs(); }
 
   std::unique_ptr<StoreState> state_;
   const int64_t recovery_ms_;
@@ -105,18 +106,18 @@ class DelayStoreImpl final : public DelayStore {
   std::atomic<uint64_t> lost_{0};
   std::atomic<bool> closed_{false};
 
-  absl::Mutex ready_mu_;
+  Mutex ready_mu_;
   std::atomic<uint64_t> ready_version_{1};
-  absl::CondVar ready_;
+  CondVar ready_;
 
   // The hand and the preloaders sleep on this one.
-  absl::Mutex wake_mu_;
-  absl::CondVar wake_;
+  Mutex wake_mu_;
+  CondVar wake_;
   uint64_t wakes_ ABSL_GUARDED_BY(wake_mu_) = 0;
   bool stop_ ABSL_GUARDED_BY(wake_mu_) = false;
   std::atomic<int64_t> hand_sleeps_until_ms_{0};
-  absl::Mutex checkpoint_mu_;
-  absl::CondVar checkpoint_wake_;
+  Mutex checkpoint_mu_;
+  CondVar checkpoint_wake_;
   bool checkpoint_stop_ ABSL_GUARDED_BY(checkpoint_mu_) = false;
 
   std::vector<std::thread> threads_;

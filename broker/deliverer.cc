@@ -25,7 +25,7 @@ bool Deliverer::RunOnce(int64_t now_ms) {
   }
   Hand::Batch taken;
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     if (!state_->failure.ok()) return false;
     if (state_->hand.marks().in_flight() >=
         state_->options.batches_in_flight_max) {
@@ -38,7 +38,7 @@ bool Deliverer::RunOnce(int64_t now_ms) {
   auto batch = reader_.Read(taken.entries);
   batch->token = taken.token;
   if (batch->items.empty()) {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     state_->hand.marks().Dropped(taken.token);
     return true;
   }
@@ -78,7 +78,7 @@ void Deliverer::Submit(std::unique_ptr<DeliveredBatch> batch) {
 
 int64_t Deliverer::NextWakeMs(int64_t now_ms) {
   if (waiting_ != nullptr) return retry_at_ms_;
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (state_->hand.marks().in_flight() >=
       state_->options.batches_in_flight_max) {
     return std::numeric_limits<int64_t>::max();  // the writer wakes us

@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<DueEntry>> PendingReader::NextEntries(
   request.after = after;
   request.entries_max = count_max;
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     const bool whole_ms = after == DueKey::EndOf(after.due_ms);
     const int64_t from_ms = after.due_ms + (whole_ms ? 1 : 0);
     const auto hour = state_->hour_wheel.NextFrom(HourOf(from_ms));
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<DueEntry>> PendingReader::NextEntries(
   LoadResult result = ForwardSweep(request);
   RETURN_IF_ERROR(result.status);
   *covered = result.end;
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   std::erase_if(result.entries, [this](const DueEntry& entry) {
     const bool past = SecondOf(entry.due_ms) < state_->hand.cursor() &&
                       !state_->hand.IsLate(entry.key());
@@ -160,7 +160,7 @@ absl::Status PendingReader::CountSeconds(Hour hour, Forecast* forecast) {
 absl::StatusOr<Forecast> PendingReader::GetForecast(Hour seconds_of) {
   Forecast forecast;
   {
-    absl::MutexLock lock(&state_->mu);
+    MutexLock lock(&state_->mu);
     for (const auto& [hour, unused] : state_->applier.hours().AllFacts()) {
       const HourFacts facts = state_->applier.Facts(hour);
       if (facts.retired || facts.pending() == 0) continue;

@@ -14,6 +14,11 @@ namespace {
 // Record header, and for a move the Cancel record beside it.
 constexpr size_t kOpOverheadMax = 2 * kRecordHeaderBytes + 16;
 
+// A group is filled up to here while the state lock is held, unless a single
+// message is larger: long enough to keep the disk busy, short enough that the
+// hand is not kept waiting.
+constexpr size_t kFillBytesMax = 2u << 20;
+
 // Bits of cancelled messages kept for hours that are far ahead.
 constexpr size_t kFarCancelledBytesMax = 16u << 20;
 
@@ -27,8 +32,20 @@ uint32_t HandleSeal(uint64_t salt, const Handle& handle) {
   return static_cast<uint32_t>(Seal(salt, place, fields, 0x68616e646c65));
 }
 
-Sequencer::Sequencer(StoreState* state)
+CancelAnswer AnswerWhenGone(StoreState& state, const Handle& handle) {
+  const HourFacts facts = state.applier.hours().Facts(handle.hour);
+  if (handle.number <= facts.last) return CancelAnswer::kAlreadyDelivered;
+  // Hours that were done long ago are forgotten, numbers and all; but the
+  // seal says that this store made the handle.
+  const bool forgotten =
+      facts.last == RecordNumber() && handle.hour < HourOf(state.hand.cursor());
+  return forgotten ? CancelAnswer::kAlreadyDelivered
+                   : CancelAnswer::kNeverExisted;
+}
+
+Sequencer::Sequencer(StoreState* state, Staging* staging)
     : state_(state),
+      staging_(staging),
       group_bytes_max_(std::min<size_t>(
           kGroupBytesMax,
           state->options.log_segment_bytes - kLogFileHeaderBytes)) {}
@@ -58,7 +75,7 @@ size_t Sequencer::BytesWanted() const {
 
 absl::Status Sequencer::Fill(CommitGroup* group, int64_t now_ms) {
   earliest_due_ms_ = std::numeric_limits<int64_t>::max();
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (!state_->failure.ok()) return state_->failure;
   const LogOffset start =
       state_->log->NextStart(state_->applied, BytesWanted());
@@ -102,9 +119,12 @@ void Sequencer::FillDelivered(CommitGroup* group) {
 }
 
 void Sequencer::FillOps(CommitGroup* group, int64_t now_ms) {
-  while (!batches_.empty() && stopped_.ok()) {
+  const auto full = [group] {
+    return group->builder.end() - group->builder.start() >= kFillBytesMax;
+  };
+  while (!batches_.empty() && stopped_.ok() && !full()) {
     OpBatch& batch = batches_.front();
-    while (!batch.done() && stopped_.ok()) {
+    while (!batch.done() && stopped_.ok() && !full()) {
       Op& op = batch.ops[batch.next_op];
       if (!HasRoom(*group, op.payload_bytes + kOpOverheadMax)) {
         return;
@@ -116,7 +136,9 @@ void Sequencer::FillOps(CommitGroup* group, int64_t now_ms) {
       batch.next_byte += op.payload_bytes;
       ++batch.next_op;
     }
-    if (batch.done()) batches_.pop_front();
+    if (!batch.done()) return;
+    staging_->Recycle(std::move(batch));
+    batches_.pop_front();
   }
 }
 
@@ -222,7 +244,10 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
                            }));
   }
   entry.cancelled_complete = true;
-  const Hour far = HourOf(state_->hand.cursor()) + 2;
+  // A tombstone that an hour's load did not meet stands only here: hours
+  // that are in memory are not far.
+  const Hour far =
+      std::max(HourOf(state_->hand.cursor()) + 2, state_->hand.LastHour() + 1);
   if (hour < far) return absl::OkStatus();
   state_->ledger.Shrink(std::max(far, hour + 1), kFarCancelledBytesMax);
   return absl::OkStatus();
@@ -231,7 +256,10 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
 absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
   Verdict verdict;
   const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-  if (handle.number > facts.last) return verdict;
+  if (handle.number > facts.last) {
+    verdict.answer = AnswerWhenGone(*state_, handle);
+    return verdict;
+  }
   verdict.answer = CancelAnswer::kAlreadyDelivered;
   if (facts.retired || handle.number <= facts.base) return verdict;
   if (state_->ledger.IsClaimed(handle.hour, handle.number)) return verdict;
@@ -247,7 +275,9 @@ absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
     return verdict;
   }
   const auto record = state_->applier.Find(handle.hour, handle.number);
-  if (absl::IsDataLoss(record.status())) return record.status();
+  if (!record.ok() && !absl::IsNotFound(record.status())) {
+    return record.status();
+  }
   const bool same = record.ok() && record->id_hash == handle.id_hash &&
                     record->ms_into_hour == handle.ms_into_hour;
   verdict.answer =
@@ -269,6 +299,7 @@ absl::Status Sequencer::AddCancel(const Handle& handle, CommitGroup* group) {
   const absl::Status applied = state_->applier.Cancel(record);
   if (!applied.ok()) Stop(applied);
   state_->ledger.At(handle.hour).cancelled.Insert(handle.number);
+  state_->hand.Cancelled({handle.due_ms(), handle.number});
   ++counters_.cancelled;
   return applied;
 }
@@ -310,15 +341,19 @@ void Sequencer::Move(Op* op, std::string_view payload, int64_t now_ms,
   group->ops.push_back({std::move(op->done), result});
 }
 
-void Sequencer::FailAll(const absl::Status& status, Staging* staging) {
+void Sequencer::FailOps(const absl::Status& status) {
   for (OpBatch& batch : batches_) {
     for (; !batch.done(); ++batch.next_op) {
       Op& op = batch.ops[batch.next_op];
-      staging->Release(Staging::CountedBytes(op));
+      staging_->Release(Staging::CountedBytes(op));
       op.Fail(status);
     }
   }
   batches_.clear();
+}
+
+void Sequencer::FailAll(const absl::Status& status) {
+  FailOps(status);
   delivered_.clear();
 }
 

@@ -35,7 +35,7 @@ namespace hourglass {
 
 class Sequencer {
  public:
-  explicit Sequencer(StoreState* state);
+  Sequencer(StoreState* state, Staging* staging);
 
   std::deque<OpBatch>& batches() { return batches_; }
   void Add(std::unique_ptr<DeliveredBatch> batch) {
@@ -53,7 +53,12 @@ class Sequencer {
   int64_t earliest_due_ms() const { return earliest_due_ms_; }
 
   // Answers everything that is still waiting with `status`.
-  void FailAll(const absl::Status& status, Staging* staging);
+  void FailAll(const absl::Status& status);
+  // The same, but delivered batches go on waiting.
+  void FailOps(const absl::Status& status);
+
+  // An upper bound of what Fill will write now.
+  size_t BytesWanted() const;
 
   // Messages put, by count and body-carrying bytes; cancelled; delivered.
   struct Counters {
@@ -69,7 +74,6 @@ class Sequencer {
     bool already_cancelled = false;
   };
 
-  size_t BytesWanted() const;
   bool HasRoom(const CommitGroup& group, size_t bytes) const;
   void FillDelivered(CommitGroup* group);
   void FillOps(CommitGroup* group, int64_t now_ms);
@@ -89,6 +93,7 @@ class Sequencer {
   void Stop(const absl::Status& status);
 
   StoreState* const state_;
+  Staging* const staging_;
   const size_t group_bytes_max_;
   std::deque<OpBatch> batches_;
   std::deque<std::unique_ptr<DeliveredBatch>> delivered_;
@@ -99,6 +104,10 @@ class Sequencer {
 
 // The seal that binds a handle to the store it came from.
 uint32_t HandleSeal(uint64_t salt, const Handle& handle);
+
+// What became of a sealed handle whose message is not in the hour's files.
+// Under the state lock.
+CancelAnswer AnswerWhenGone(StoreState& state, const Handle& handle);
 
 }  // namespace hourglass
 

@@ -23,7 +23,7 @@ bool Staging::Push(Op&& op, std::string_view payload, bool always) {
   }
   Shard& shard = shards_[ShardOfThread()];
   {
-    absl::MutexLock lock(&shard.mu);
+    MutexLock lock(&shard.mu);
     shard.batch.bytes.append(payload);
     shard.batch.ops.push_back(std::move(op));
   }
@@ -36,14 +36,14 @@ bool Staging::Drain(std::deque<OpBatch>* out) {
   signal_.store(false);
   bool any = false;
   for (Shard& shard : shards_) {
-    OpBatch batch;
+    OpBatch batch = TakeSpare();
     {
-      absl::MutexLock lock(&shard.mu);
-      if (shard.batch.ops.empty()) continue;
+      MutexLock lock(&shard.mu);
       std::swap(batch, shard.batch);
-      // The next batch will be about as large as this one.
-      shard.batch.bytes.reserve(batch.bytes.size());
-      shard.batch.ops.reserve(batch.ops.size());
+    }
+    if (batch.ops.empty()) {
+      Recycle(std::move(batch));
+      continue;
     }
     out->push_back(std::move(batch));
     any = true;
@@ -51,16 +51,36 @@ bool Staging::Drain(std::deque<OpBatch>* out) {
   return any;
 }
 
-void Staging::Wait(absl::Duration timeout) {
-  absl::MutexLock lock(&wake_mu_);
+OpBatch Staging::TakeSpare() {
+  MutexLock lock(&spares_mu_);
+  if (spares_.empty()) return {};
+  OpBatch batch = std::move(spares_.back());
+  spares_.pop_back();
+  return batch;
+}
+
+void Staging::Recycle(OpBatch&& batch) {
+  // What one flood needed is not kept for ever.
+  constexpr size_t kKeptBytesMax = 8u << 20;
+  if (batch.bytes.capacity() > kKeptBytesMax) return;
+  batch.bytes.clear();
+  batch.ops.clear();
+  batch.next_op = 0;
+  batch.next_byte = 0;
+  MutexLock lock(&spares_mu_);
+  if (spares_.size() < kSparesMax) spares_.push_back(std::move(batch));
+}
+
+void Staging::Wait(int64_t timeout_ms) {
+  MutexLock lock(&wake_mu_);
   sleeping_.store(true);
-  if (!signal_.load()) wake_.WaitWithTimeout(&wake_mu_, timeout);
+  if (!signal_.load()) wake_.WaitForMs(&wake_mu_, timeout_ms);
   sleeping_.store(false);
 }
 
 void Staging::Wake() {
   signal_.store(true);
-  absl::MutexLock lock(&wake_mu_);
+  MutexLock lock(&wake_mu_);
   wake_.Signal();
 }
 

@@ -27,10 +27,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
-#include "absl/time/time.h"
 #include "hourglass/delay_store.h"
 #include "hourglass/types.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -87,6 +86,10 @@ class Staging {
   // Appends what has gathered, shard by shard; returns true if anything.
   bool Drain(std::deque<OpBatch>* out);
 
+  // Gives the memory of a batch that is done to a later one: fresh megabytes
+  // would have to be mapped and zeroed by the kernel every time.
+  void Recycle(OpBatch&& batch);
+
   // `bytes` (as counted by Push) are no longer waiting.
   void Release(size_t bytes) { bytes_.fetch_sub(bytes); }
   static size_t CountedBytes(const Op& op) {
@@ -94,26 +97,31 @@ class Staging {
   }
   size_t bytes() const { return bytes_.load(); }
 
-  // Sleeps until Wake or Push since the last Drain, or for `timeout`.
-  void Wait(absl::Duration timeout);
+  // Sleeps until Wake or Push since the last Drain, or for `timeout_ms`.
+  void Wait(int64_t timeout_ms);
   void Wake();
 
  private:
   static constexpr size_t kShards = 4;
   struct alignas(64) Shard {
-    absl::Mutex mu;
+    Mutex mu;
     OpBatch batch ABSL_GUARDED_BY(mu);
   };
   static size_t ShardOfThread();
 
+  static constexpr size_t kSparesMax = 2 * kShards;
+  OpBatch TakeSpare();
+
   const size_t bytes_max_;
+  Mutex spares_mu_;
+  std::vector<OpBatch> spares_ ABSL_GUARDED_BY(spares_mu_);
   std::array<Shard, kShards> shards_;
   std::atomic<size_t> bytes_{0};
   // True when there may be something to drain.
   std::atomic<bool> signal_{false};
   std::atomic<bool> sleeping_{false};
-  absl::Mutex wake_mu_;
-  absl::CondVar wake_;
+  Mutex wake_mu_;
+  CondVar wake_;
 };
 
 }  // namespace hourglass

@@ -11,9 +11,9 @@ namespace {
 
 // Up to this size a group is written by the thread that filled it.
 constexpr size_t kInlineBytesMax = 64u << 10;
-constexpr absl::Duration kIdleWait = absl::Milliseconds(100);
+constexpr int64_t kIdleWaitMs = 100;
 // How long to wait before asking again for room on a full disk.
-constexpr absl::Duration kFullDiskWait = absl::Milliseconds(20);
+constexpr int64_t kFullDiskWaitMs = 20;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Writer::Writer(StoreState* state, Staging* staging, Listener listener)
     : state_(state),
       staging_(staging),
       listener_(std::move(listener)),
-      sequencer_(state),
+      sequencer_(state, staging),
       acknowledged_(state->log->end().value()) {
   for (int i = 0; i < 2; ++i) {
     groups_.push_back(std::make_unique<CommitGroup>(state->salt));
@@ -42,15 +42,16 @@ void Writer::Stop() {
   staging_->Wake();
   fill_thread_.join();
   {
-    absl::MutexLock lock(&hand_over_mu_);
+    MutexLock lock(&hand_over_mu_);
     disk_stop_ = true;
+    handed_over_.SignalAll();
   }
   disk_thread_.join();
 }
 
 void Writer::Submit(std::unique_ptr<DeliveredBatch> batch) {
   {
-    absl::MutexLock lock(&submit_mu_);
+    MutexLock lock(&submit_mu_);
     submitted_.push_back(std::move(batch));
   }
   staging_->Wake();
@@ -59,7 +60,7 @@ void Writer::Submit(std::unique_ptr<DeliveredBatch> batch) {
 bool Writer::Gather() {
   std::vector<std::unique_ptr<DeliveredBatch>> submitted;
   {
-    absl::MutexLock lock(&submit_mu_);
+    MutexLock lock(&submit_mu_);
     submitted.swap(submitted_);
   }
   for (auto& batch : submitted) sequencer_.Add(std::move(batch));
@@ -71,11 +72,22 @@ bool Writer::LogHasRoom() {
   const absl::Status spare = state_->log->PrepareNextFile();
   if (spare.ok()) return true;
   if (!absl::IsResourceExhausted(spare)) Fail(spare);
-  return false;
+  if (!Failure().ok()) return true;  // everybody is to be told of it
+  MutexLock lock(&state_->mu);
+  const LogOffset end = state_->applied;
+  return state_->log->NextStart(end, sequencer_.BytesWanted()) == end;
+}
+
+// Nobody is left waiting for space that may never come. Delivered messages
+// do wait: they are pending anyhow.
+void Writer::RefuseOps() {
+  sequencer_.FailOps(absl::ResourceExhaustedError(absl::StrCat(
+      "the disk is full: no room for the next file of the commit log, ",
+      state_->options.log_segment_bytes, " bytes (log_segment_bytes)")));
 }
 
 absl::Status Writer::Failure() {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   return state_->failure;
 }
 
@@ -92,7 +104,10 @@ absl::Status Writer::Fill(CommitGroup* group) {
 
 bool Writer::RunOnce() {
   if (!Gather()) return false;
-  if (!LogHasRoom() && Failure().ok()) return false;
+  if (!LogHasRoom()) {
+    RefuseOps();
+    return false;
+  }
   CommitGroup* group = groups_[0].get();
   const absl::Status filled = Fill(group);
   if (!filled.ok()) {
@@ -108,19 +123,20 @@ void Writer::FillLoop() {
     if (!Gather()) {
       if (stop_) return;
       StageIntervalSync();
-      staging_->Wait(kIdleWait);
+      staging_->Wait(kIdleWaitMs);
       continue;
     }
-    if (!LogHasRoom() && Failure().ok()) {
+    if (!LogHasRoom()) {
+      RefuseOps();
       if (stop_) return;
-      staging_->Wait(kFullDiskWait);
+      staging_->Wait(kFullDiskWaitMs);
       continue;
     }
     CommitGroup* group = TakeFree();
     const absl::Status filled = Fill(group);
     if (!filled.ok()) {
       FailWork(group, filled);
-      absl::MutexLock lock(&hand_over_mu_);
+      MutexLock lock(&hand_over_mu_);
       free_.push_back(group);
     } else {
       HandOver(group);
@@ -131,7 +147,7 @@ void Writer::FillLoop() {
 void Writer::FailWork(CommitGroup* group, const absl::Status& why) {
   Fail(why);
   Tell(group, Failure());
-  sequencer_.FailAll(Failure(), staging_);
+  sequencer_.FailAll(Failure());
 }
 
 void Writer::StageIntervalSync() {
@@ -144,9 +160,8 @@ void Writer::StageIntervalSync() {
 }
 
 CommitGroup* Writer::TakeFree() {
-  absl::MutexLock lock(&hand_over_mu_);
-  hand_over_mu_.Await(absl::Condition(
-      +[](std::vector<CommitGroup*>* free) { return !free->empty(); }, &free_));
+  MutexLock lock(&hand_over_mu_);
+  while (free_.empty()) handed_over_.Wait(&hand_over_mu_);
   CommitGroup* group = free_.back();
   free_.pop_back();
   return group;
@@ -156,35 +171,36 @@ void Writer::HandOver(CommitGroup* group) {
   const uint64_t bytes = group->builder.end() - group->builder.start();
   bool inline_write = false;
   {
-    absl::MutexLock lock(&hand_over_mu_);
+    MutexLock lock(&hand_over_mu_);
     inline_write = bytes <= kInlineBytesMax && !disk_busy_ && full_ == nullptr;
     if (!inline_write) {
-      hand_over_mu_.Await(absl::Condition(
-          +[](CommitGroup** full) { return *full == nullptr; }, &full_));
+      while (full_ != nullptr) handed_over_.Wait(&hand_over_mu_);
       full_ = group;
+      handed_over_.SignalAll();
       return;
     }
   }
   Commit(group);
-  absl::MutexLock lock(&hand_over_mu_);
+  MutexLock lock(&hand_over_mu_);
   free_.push_back(group);
 }
 
 void Writer::DiskLoop() {
-  absl::MutexLock lock(&hand_over_mu_);
   while (true) {
-    const auto ready = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-      return full_ != nullptr || disk_stop_;
-    };
-    hand_over_mu_.Await(absl::Condition(&ready));
-    if (full_ == nullptr) return;
-    CommitGroup* group = std::exchange(full_, nullptr);
-    disk_busy_ = true;
-    hand_over_mu_.Unlock();
+    CommitGroup* group = nullptr;
+    {
+      MutexLock lock(&hand_over_mu_);
+      while (full_ == nullptr && !disk_stop_) handed_over_.Wait(&hand_over_mu_);
+      if (full_ == nullptr) return;
+      group = std::exchange(full_, nullptr);
+      disk_busy_ = true;
+      handed_over_.SignalAll();
+    }
     Commit(group);
-    hand_over_mu_.Lock();
+    MutexLock lock(&hand_over_mu_);
     disk_busy_ = false;
     free_.push_back(group);
+    handed_over_.SignalAll();
   }
 }
 
@@ -210,7 +226,7 @@ absl::Status Writer::WriteAndSync(CommitGroup* group) {
     last_sync_ns_ = state_->options.clock->MonotonicNs();
   }
   acknowledged_ = log->end().value();
-  absl::MutexLock lock(&counters_mu_);
+  MutexLock lock(&counters_mu_);
   counters_.groups += writes ? 1 : 0;
   counters_.syncs += sync ? 1 : 0;
   counters_.bytes += bytes;
@@ -234,7 +250,7 @@ bool Writer::SyncIsDue(const CommitGroup& group) const {
 void Writer::RecordLateness(const CommitGroup& group) {
   if (group.delivered_due_ms.empty()) return;
   const int64_t now_ms = state_->options.clock->NowMs();
-  absl::MutexLock lock(&counters_mu_);
+  MutexLock lock(&counters_mu_);
   for (const int64_t due_ms : group.delivered_due_ms) {
     counters_.lateness_us.Add((now_ms - due_ms) * 1000);
   }
@@ -244,7 +260,7 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
   if (status.ok()) {
     RecordLateness(*group);
     {
-      absl::MutexLock lock(&state_->mu);
+      MutexLock lock(&state_->mu);
       state_->hand.Durable(acknowledged(), state_->options.clock->NowMs());
     }
   }
@@ -268,14 +284,14 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
 }
 
 void Writer::Fail(const absl::Status& status) {
-  absl::MutexLock lock(&state_->mu);
+  MutexLock lock(&state_->mu);
   if (!state_->failure.ok()) return;
   state_->failure = absl::UnavailableError(
       absl::StrCat("the store stopped: ", status.message()));
 }
 
 Writer::Counters Writer::GetCounters() {
-  absl::MutexLock lock(&counters_mu_);
+  MutexLock lock(&counters_mu_);
   return counters_;
 }
 

@@ -11,8 +11,8 @@
 //
 // A failed write or sync stops the store: every waiter and every later op
 // gets UNAVAILABLE with the reason, and nothing is written any more. A disk
-// without room for the next log file is not a failure: puts are refused
-// (disk_reserve_bytes), deliveries wait, and both go on when there is room.
+// without room for the next log file is not a failure: ops are refused with
+// RESOURCE_EXHAUSTED, deliveries wait, and both go on when there is room.
 //
 // Threads: Start makes two; with StoreOptions::threads == false, RunOnce does
 // one group in the caller's.
@@ -28,13 +28,13 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "broker/commit_group.h"
 #include "broker/delivered_batch.h"
 #include "broker/sequencer.h"
 #include "broker/staging.h"
 #include "hourglass/histogram.h"
 #include "recovery/store_state.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -77,7 +77,10 @@ class Writer {
   void DiskLoop();
   bool Gather();
   absl::Status Fill(CommitGroup* group);
+  // False if what waits does not fit into the log's current file, and there
+  // is no room for another.
   bool LogHasRoom();
+  void RefuseOps();
   // Write, sync, tell.
   void Commit(CommitGroup* group);
   absl::Status WriteAndSync(CommitGroup* group);
@@ -100,17 +103,18 @@ class Writer {
   std::atomic<uint64_t> acknowledged_;
   int64_t last_sync_ns_ = 0;
 
-  absl::Mutex submit_mu_;
+  Mutex submit_mu_;
   std::vector<std::unique_ptr<DeliveredBatch>> submitted_
       ABSL_GUARDED_BY(submit_mu_);
 
-  absl::Mutex hand_over_mu_;
+  Mutex hand_over_mu_;
+  CondVar handed_over_;
   std::vector<CommitGroup*> free_ ABSL_GUARDED_BY(hand_over_mu_);
   CommitGroup* full_ ABSL_GUARDED_BY(hand_over_mu_) = nullptr;
   bool disk_busy_ ABSL_GUARDED_BY(hand_over_mu_) = false;
   bool disk_stop_ ABSL_GUARDED_BY(hand_over_mu_) = false;
 
-  absl::Mutex counters_mu_;
+  Mutex counters_mu_;
   Counters counters_ ABSL_GUARDED_BY(counters_mu_);
 
   std::atomic<bool> stop_{false};

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/options.h"
 #include "hourglass/types.h"
 #include "storage/applier.h"
 #include "storage/checkpoint.h"
 #include "storage/commit_log.h"
+#include "storage/mutex.h"
 #include "storage/store_id.h"
 #include "wheel/first_level_wheel.h"
 #include "wheel/hand.h"
@@ -55,7 +55,7 @@ struct StoreState {
   std::unique_ptr<CheckpointStore> checkpoints;
   std::unique_ptr<CommitLog> log;
 
-  absl::Mutex mu;
+  Mutex mu;
   // Under mu:
   Applier applier;
   SecondLevelWheel hour_wheel;

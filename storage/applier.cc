@@ -45,7 +45,13 @@ absl::Status Applier::Restore(const CheckpointState& state) {
 }
 
 absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
-  ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
+  if (last_segment_ == nullptr || last_segment_->hour() != hour) {
+    ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
+  }
+  if (last_segment_->facts().last == RecordNumber::Max()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        DelayIndexName(hour), ": has as many records as an hour can hold"));
+  }
   return last_segment_->facts().last + 1;
 }
 
@@ -70,8 +76,9 @@ absl::StatusOr<PlacedMessage> Applier::Delayed(const LogRecord& record,
   }
   const PeekedMessage peeked = PeekMessage(record.payload);
   HourSegment* segment = last_segment_.get();
-  // New files of an hour that had some before count from zero.
-  if (segment->facts().records() == 0) delivered_.erase(record.hour);
+  // New files of an hour that had some before count messages from zero; the
+  // sums of bytes go on, as those of the hour's facts do.
+  if (segment->facts().records() == 0) delivered_[record.hour].messages = 0;
   PlacedMessage placed;
   placed.due_ms = peeked.due_ms;
   placed.location = segment->facts().delay_log_bytes;

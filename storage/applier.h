@@ -80,6 +80,7 @@ class Applier {
   absl::StatusOr<IndexRecord> Find(Hour hour, RecordNumber number);
 
   HourTable& hours() { return hours_; }
+  const HourTable& hours() const { return hours_; }
   QueueTable& queues() { return queues_; }
   const PendingCount& pending() const { return pending_; }
   // Appended to hour segments since Open.
@@ -121,7 +122,8 @@ class Applier {
   std::set<Hour> delivered_changed_;
   PendingCount pending_;
   uint64_t hour_bytes_ = 0;
-  // Of the last NextNumber: what the record is appended to next.
+  // Of the last NextNumber: what the record is appended to next. Held, so the
+  // table does not evict it.
   std::shared_ptr<HourSegment> last_segment_;
 };
 

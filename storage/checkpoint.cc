@@ -8,12 +8,11 @@
 
 #include <optional>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "storage/checkpoint_format.h"
+#include "storage/mutex.h"
 #include "storage/rocks_file_system.h"
 #include "storage/status_macros.h"
 
@@ -102,10 +101,19 @@ absl::Status CheckIdentity(const Path& dir, const std::string& stored,
       absl::BytesToHexString(stored.substr(1)), ", not to ", id.ToHex()));
 }
 
+// Somewhat more than the batch of `update` will take: growing ten megabytes
+// by doubling costs as much as writing them.
+size_t BytesOf(const CheckpointUpdate& update) {
+  size_t bytes = 256;
+  for (const auto& change : update.hours) bytes += change.heads.size() + 96;
+  return bytes + 64 * (update.forgotten_hours.size() + update.queues.size() +
+                       update.progress.size());
+}
+
 absl::Status MakeDir(FileSystem* fs, const Path& dir) {
   ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
-  if (exists) return absl::OkStatus();
-  RETURN_IF_ERROR(fs->CreateDir(dir));
+  if (!exists) RETURN_IF_ERROR(fs->CreateDir(dir));
+  // Also when it exists: the life that made it may have ended before this.
   const Path parent = dir.parent_path();
   return fs->SyncDir(parent.empty() ? Path(".") : parent);
 }
@@ -119,6 +127,7 @@ class CheckpointStore::Impl {
         env_(rocksdb::NewCompositeEnv(std::make_shared<RocksFileSystem>(fs))) {}
 
   absl::Status Open(const StoreId& id, bool background);
+  absl::Status Reopen();
   absl::Status OpenForRead(const StoreId& id);
   absl::StatusOr<CheckpointState> Load();
   absl::StatusOr<std::string> ReadHeads(Hour hour);
@@ -160,10 +169,11 @@ class CheckpointStore::Impl {
   const Path dir_;
   const std::unique_ptr<rocksdb::Env> env_;  // outlives the database
 
-  absl::Mutex mutex_;
-  std::shared_ptr<rocksdb::DB> db_ ABSL_GUARDED_BY(mutex_);  // null: failed
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  Mutex mutex_;                      // guards db_ and status_
+  std::shared_ptr<rocksdb::DB> db_;  // null: failed
+  absl::Status status_;
 
+  StoreId id_;
   bool background_ = true;
 
   // Of the one thread that loads and writes.
@@ -182,15 +192,26 @@ void CheckpointStore::Impl::Hashes::Erase(Hour hour) {
 // --- Open -------------------------------------------------------------------
 
 absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
+  id_ = id;
   background_ = background;
   rocksdb::DB* db = nullptr;
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::Open(
       MakeOptions(env_.get(), background), dir_.string(), &db)));
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     db_.reset(db);
   }
   return EnsureIdentity(id);
+}
+
+absl::Status CheckpointStore::Impl::Reopen() {
+  {
+    MutexLock lock(&mutex_);
+    db_ = nullptr;
+    status_ = absl::OkStatus();
+  }
+  RETURN_IF_ERROR(Open(id_, background_));
+  return Load().status();
 }
 
 absl::Status CheckpointStore::Impl::OpenForRead(const StoreId& id) {
@@ -198,7 +219,7 @@ absl::Status CheckpointStore::Impl::OpenForRead(const StoreId& id) {
   RETURN_IF_ERROR(FromRocksStatus(rocksdb::DB::OpenForReadOnly(
       MakeOptions(env_.get(), /*background=*/false), dir_.string(), &db)));
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     db_.reset(db);
   }
   ASSIGN_OR_RETURN(const std::string stored, Get(IdentityKey()));
@@ -282,7 +303,7 @@ absl::StatusOr<std::string> CheckpointStore::Impl::Get(const std::string& key) {
 }
 
 absl::StatusOr<std::shared_ptr<rocksdb::DB>> CheckpointStore::Impl::Db() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
   return db_;
 }
@@ -292,7 +313,7 @@ absl::StatusOr<std::shared_ptr<rocksdb::DB>> CheckpointStore::Impl::Db() {
 absl::StatusOr<CheckpointRecord> CheckpointStore::Impl::Write(
     const CheckpointUpdate& update) {
   if (!record_.has_value()) RETURN_IF_ERROR(Load().status());
-  rocksdb::WriteBatch batch;
+  rocksdb::WriteBatch batch(BytesOf(update));
   for (const auto& change : update.hours) PutHour(change, &batch);
   for (const Hour hour : update.forgotten_hours) ForgetHour(hour, &batch);
   for (const auto& [topic, facts] : update.queues) {
@@ -352,7 +373,7 @@ absl::Status CheckpointStore::Impl::Commit(rocksdb::WriteBatch* batch) {
 // After a failed write RocksDB's files are in a state nobody has tested:
 // close it (when the last reader lets go), and never come back.
 absl::Status CheckpointStore::Impl::Fail(const absl::Status& status) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   status_ = absl::Status(
       status.code(), absl::StrCat(dir_.string(), ": checkpoint not written: ",
                                   std::string(status.message())));
@@ -384,6 +405,8 @@ absl::StatusOr<std::unique_ptr<CheckpointStore>> CheckpointStore::OpenForRead(
 absl::StatusOr<CheckpointState> CheckpointStore::Load() {
   return impl_->Load();
 }
+absl::Status CheckpointStore::Reopen() { return impl_->Reopen(); }
+
 absl::StatusOr<std::string> CheckpointStore::ReadHeads(Hour hour) {
   return impl_->ReadHeads(hour);
 }

@@ -22,7 +22,7 @@
 // docs/formats/checkpoint.md.
 //
 // Failure is sticky: after the first failed write the database is closed and
-// every later call returns that error.
+// every later call returns that error, until Reopen.
 //
 // Threads: Load and Write from one thread; ReadHeads from any.
 //
@@ -102,6 +102,10 @@ class CheckpointStore {
   // DATA_LOSS if the state does not match its own hash or a value is
   // malformed; then Write refuses too.
   absl::StatusOr<CheckpointState> Load();
+
+  // After a Write that failed with RESOURCE_EXHAUSTED, when there is room
+  // again: opens the database anew. What stands in it is the checkpoint before.
+  absl::Status Reopen();
 
   // "" if none is stored.
   absl::StatusOr<std::string> ReadHeads(Hour hour);

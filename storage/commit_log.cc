@@ -127,7 +127,7 @@ absl::Status CommitLog::OpenLast(const std::vector<LogOffset>& bases,
   }
   RETURN_IF_ERROR(Rewrite(std::max(synced, header.first_group()), end));
   RETURN_IF_ERROR(CutAndAllocate(end, first_));
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   for (size_t i = 0; i < bases.size(); ++i) {
     const LogOffset next =
         i + 1 < bases.size() ? bases[i + 1] : first_.next_base;
@@ -252,33 +252,32 @@ absl::Status CommitLog::Roll(LogOffset base, LogOffset previous_end) {
 }
 
 absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
-  std::unique_ptr<File> file;
-  RETURN_IF_ERROR(TakeSpare(&file));
+  // Held until the spare has its new name: whoever prepares a file meanwhile
+  // would take this one for a left-over.
+  MutexLock spare_lock(&spare_mu_);
+  RETURN_IF_ERROR(PrepareSpare());
   Page page;
   EncodeLogFileHeader({id_, base, options_.segment_bytes, previous_end},
                       page.bytes);
-  RETURN_IF_ERROR(file->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
-  RETURN_IF_ERROR(file->Sync());
+  RETURN_IF_ERROR(spare_->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
+  RETURN_IF_ERROR(spare_->Sync());
   RETURN_IF_ERROR(fs_->Rename(dir_ / kSpareName, dir_ / LogFileName(base)));
   RETURN_IF_ERROR(fs_->SyncDir(dir_));
-  file_ = std::move(file);
+  file_ = std::move(spare_);
   base_ = base;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   files_.push_back({base, options_.segment_bytes, 0});
   return absl::OkStatus();
 }
 
 absl::Status CommitLog::PrepareNextFile() {
-  absl::MutexLock lock(&spare_mu_);
-  if (spare_ != nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(spare_, MakeSpare());
-  return absl::OkStatus();
+  MutexLock lock(&spare_mu_);
+  return PrepareSpare();
 }
 
-absl::Status CommitLog::TakeSpare(std::unique_ptr<File>* spare) {
-  RETURN_IF_ERROR(PrepareNextFile());
-  absl::MutexLock lock(&spare_mu_);
-  *spare = std::move(spare_);
+absl::Status CommitLog::PrepareSpare() {
+  if (spare_ != nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(spare_, MakeSpare());
   return absl::OkStatus();
 }
 
@@ -307,7 +306,7 @@ absl::StatusOr<LogOffset> CommitLog::RemoveBefore(LogOffset keep_from) {
   while (true) {
     LogOffset base;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       if (files_.size() < 2 || files_[1].base > keep_from) return start();
       base = files_[0].base;
       // Readers are sent away before the file goes, not after.
@@ -324,7 +323,7 @@ absl::StatusOr<LogOffset> CommitLog::RemoveBefore(LogOffset keep_from) {
 absl::StatusOr<std::vector<CommitLog::FileInfo>> CommitLog::Files() const {
   std::vector<FileInfo> files;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     files = files_;
   }
   for (auto& file : files) {
@@ -341,19 +340,22 @@ absl::StatusOr<std::vector<CommitLog::FileInfo>> CommitLog::Files() const {
 }
 
 absl::StatusOr<LogOffset> CommitLog::BaseOf(LogOffset offset) const {
-  absl::MutexLock lock(&mu_);
-  for (auto file = files_.rbegin(); file != files_.rend(); ++file) {
-    if (file->base > offset) continue;
-    if (offset >= file->base + file->bytes) break;  // a file is missing
-    return file->base;
+  MutexLock lock(&mu_);
+  if (offset < start()) {
+    return absl::OutOfRangeError(absl::StrCat("commit log ", dir_.string(),
+                                              ": offset ", offset.value(),
+                                              " was removed"));
   }
-  return absl::OutOfRangeError(absl::StrCat("commit log ", dir_.string(),
-                                            ": offset ", offset.value(),
-                                            " was removed"));
+  // Newest first: that is where consumers read. The oldest begins before
+  // start(), so one is found.
+  const auto file =
+      std::find_if(files_.rbegin(), files_.rend(),
+                   [&](const FileInfo& f) { return f.base <= offset; });
+  return file->base;
 }
 
 std::shared_ptr<File> CommitLog::CachedReader(LogOffset base) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found =
       std::find_if(readers_.begin(), readers_.end(),
                    [&](const Reader& r) { return r.base == base; });
@@ -371,10 +373,14 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
     return absl::OutOfRangeError(
         absl::StrCat("commit log ", path.string(), " was removed"));
   }
+  if (absl::IsNotFound(opened.status())) {
+    return absl::DataLossError(
+        absl::StrCat("commit log damaged: ", path.string(), " is missing"));
+  }
   if (!opened.ok()) return opened.status();
   std::shared_ptr<File> file = *std::move(opened);
   RETURN_IF_ERROR(ReadLogFileHeader(file.get(), path, base, id_).status());
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   readers_.insert(readers_.begin(), {base, file});
   if (readers_.size() > kOpenReadersMax) readers_.pop_back();
   return file;
@@ -382,8 +388,8 @@ absl::StatusOr<std::shared_ptr<File>> CommitLog::OpenForRead(LogOffset base) {
 
 absl::StatusOr<LogRecord> CommitLog::ReadRecord(LogOffset offset, uint32_t size,
                                                 std::string* buffer) {
-  if (size < kRecordHeaderBytes || size > kGroupBytesMax ||
-      offset + size > end()) {
+  if (size < kRecordHeaderBytes || size > kGroupBytesMax || offset > end() ||
+      size > end() - offset) {
     return absl::OutOfRangeError(
         absl::StrCat("commit log ", dir_.string(), ": no record of ", size,
                      " bytes can stand at offset ", offset.value(),

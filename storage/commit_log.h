@@ -40,10 +40,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
 #include "storage/log_format.h"
+#include "storage/mutex.h"
 #include "storage/store_id.h"
 
 namespace hourglass {
@@ -187,7 +187,7 @@ class CommitLog {
   absl::Status CheckGroup(const GroupBuilder& group) const;
   absl::Status Roll(LogOffset base, LogOffset previous_end);
   absl::Status NameSpare(LogOffset base, LogOffset previous_end);
-  absl::Status TakeSpare(std::unique_ptr<File>* spare);
+  absl::Status PrepareSpare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(spare_mu_);
   absl::StatusOr<std::unique_ptr<File>> MakeSpare();
   absl::StatusOr<std::unique_ptr<File>> AllocateSpare(const Path& path);
   absl::StatusOr<LogOffset> BaseOf(LogOffset offset) const;
@@ -211,11 +211,12 @@ class CommitLog {
   std::atomic<uint64_t> end_{0};
   std::atomic<uint64_t> durable_{0};
 
-  // Held while the spare is made, so apart from mu_, which readers need.
-  absl::Mutex spare_mu_;
+  // Held while the spare is made and until it has its final name, so apart
+  // from mu_, which readers need. Taken before mu_.
+  Mutex spare_mu_;
   std::unique_ptr<File> spare_ ABSL_GUARDED_BY(spare_mu_);
 
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   std::vector<FileInfo> files_ ABSL_GUARDED_BY(mu_);  // modified_ms unused
   std::vector<Reader> readers_ ABSL_GUARDED_BY(mu_);  // newest use first
 };

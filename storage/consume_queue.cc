@@ -4,11 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include "storage/mutex.h"
 #include "storage/queue_files.h"
 #include "storage/queue_format.h"
 #include "storage/status_macros.h"
@@ -123,50 +122,44 @@ class QueueTable::Impl {
     std::string buffered;
   };
 
-  absl::Status EnsureRoot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status RestoreTopic(const std::string& name, const QueueFacts& facts)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Topic* Find(std::string_view name) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<Topic*> FindOrMake(std::string_view name)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void MarkDirty(Topic* topic) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // All of these with mutex_ held.
+  absl::Status EnsureRoot();
+  absl::Status RestoreTopic(const std::string& name, const QueueFacts& facts);
+  Topic* Find(std::string_view name) const;
+  absl::StatusOr<Topic*> FindOrMake(std::string_view name);
+  void MarkDirty(Topic* topic);
 
-  absl::Status FlushAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status FlushTopic(Topic* topic) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status WriteEntries(Topic* topic, std::string_view entries)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status FlushAll();
+  absl::Status FlushTopic(Topic* topic);
+  absl::Status WriteEntries(Topic* topic, std::string_view entries);
   bool NeedsNewFile(const Topic& topic) const;
-  absl::Status MakeDir(Topic* topic) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status MakeDir(Topic* topic);
 
   absl::Status PlanRead(const Topic& topic, QueueIndex from, QueueIndex end,
-                        ReadPlan* plan) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                        ReadPlan* plan);
   absl::StatusOr<LogOffset> ReadOffset(const Topic& topic, size_t file,
-                                       QueueIndex index)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::StatusOr<LogOffset> OldestFileEnd(Topic* topic)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void GiveUpOldest(Topic* topic) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status UnlinkGivenUp() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                                       QueueIndex index);
+  absl::StatusOr<LogOffset> OldestFileEnd(Topic* topic);
+  void GiveUpOldest(Topic* topic);
+  absl::Status UnlinkGivenUp();
 
   FileSystem* const fs_;
   const Path dir_;
   const StoreId id_;
   const QueueOptions options_;
 
-  mutable absl::Mutex mutex_;
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // first failed write
-  QueueFiles files_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::unique_ptr<Topic>> topics_
-      ABSL_GUARDED_BY(mutex_);
-  Topic* last_ ABSL_GUARDED_BY(mutex_) = nullptr;  // of the last Append
-  std::vector<Topic*> dirty_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Topic*> with_buffer_ ABSL_GUARDED_BY(mutex_);
-  size_t buffered_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::flat_hash_set<std::string> unsynced_dirs_ ABSL_GUARDED_BY(mutex_);
-  std::vector<GivenUp> given_up_ ABSL_GUARDED_BY(mutex_);  // oldest first
-  uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;  // calls of TakeChanges
-  bool root_made_ ABSL_GUARDED_BY(mutex_) = false;
+  mutable Mutex mutex_;  // guards all below
+  absl::Status status_;  // first failed write
+  QueueFiles files_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Topic>> topics_;
+  Topic* last_ = nullptr;  // of the last Append
+  std::vector<Topic*> dirty_;
+  std::vector<Topic*> with_buffer_;
+  size_t buffered_bytes_ = 0;
+  absl::flat_hash_set<std::string> unsynced_dirs_;
+  std::vector<GivenUp> given_up_;  // oldest first
+  uint64_t taken_ = 0;             // calls of TakeChanges
+  bool root_made_ = false;
 };
 
 // --- Topics ---------------------------------------------------------------
@@ -190,13 +183,13 @@ void QueueTable::Impl::MarkDirty(Topic* topic) {
 }
 
 QueueFacts QueueTable::Impl::Facts(std::string_view name) const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   const Topic* topic = Find(name);
   return topic == nullptr ? QueueFacts{} : topic->facts;
 }
 
 std::map<std::string, QueueFacts> QueueTable::Impl::AllFacts() const {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   std::map<std::string, QueueFacts> facts;
   for (const auto& [name, topic] : topics_) facts[name] = topic->facts;
   return facts;
@@ -206,7 +199,7 @@ std::map<std::string, QueueFacts> QueueTable::Impl::AllFacts() const {
 
 absl::StatusOr<QueueIndex> QueueTable::Impl::Append(std::string_view name,
                                                     const QueueEntry& entry) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
   if (last_ == nullptr || last_->name != name) {
     ASSIGN_OR_RETURN(last_, FindOrMake(name));
@@ -285,11 +278,10 @@ absl::Status QueueTable::Impl::MakeDir(Topic* topic) {
 absl::Status QueueTable::Impl::EnsureRoot() {
   if (root_made_) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool exists, fs_->Exists(dir_));
-  if (!exists) {
-    RETURN_IF_ERROR(fs_->CreateDir(dir_));
-    const Path parent = dir_.parent_path();
-    RETURN_IF_ERROR(fs_->SyncDir(parent.empty() ? Path(".") : parent));
-  }
+  if (!exists) RETURN_IF_ERROR(fs_->CreateDir(dir_));
+  // Also when it exists: the life that made it may have ended before this.
+  const Path parent = dir_.parent_path();
+  RETURN_IF_ERROR(fs_->SyncDir(parent.empty() ? Path(".") : parent));
   root_made_ = true;
   return absl::OkStatus();
 }
@@ -300,7 +292,7 @@ absl::StatusOr<std::vector<QueueEntry>> QueueTable::Impl::Read(
     std::string_view name, QueueIndex from, size_t count_max) {
   ReadPlan plan;
   {
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     const Topic* topic = Find(name);
     if (topic == nullptr) return std::vector<QueueEntry>();
     const QueueFacts& facts = topic->facts;
@@ -358,7 +350,7 @@ absl::Status QueueTable::Impl::PlanRead(const Topic& topic, QueueIndex from,
 // --- Checkpoint -------------------------------------------------------------
 
 absl::StatusOr<QueueTable::Changes> QueueTable::Impl::TakeChanges() {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   RETURN_IF_ERROR(FlushAll());
   ++taken_;
   RETURN_IF_ERROR(status_ = UnlinkGivenUp());
@@ -390,7 +382,7 @@ absl::Status QueueTable::Impl::SyncFiles(const Changes& changes) {
 
 absl::Status QueueTable::Impl::RemoveBefore(std::string_view name,
                                             LogOffset keep_from) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   if (!status_.ok()) return status_;
   Topic* topic = Find(name);
   if (topic == nullptr) return absl::OkStatus();
@@ -457,7 +449,7 @@ absl::Status QueueTable::Impl::UnlinkGivenUp() {
 
 absl::Status QueueTable::Impl::Restore(
     const std::map<std::string, QueueFacts>& facts) {
-  absl::MutexLock lock(&mutex_);
+  MutexLock lock(&mutex_);
   RETURN_IF_ERROR(EnsureRoot());
   absl::flat_hash_set<std::string> known;
   for (const auto& [name, topic_facts] : facts) {
@@ -477,11 +469,17 @@ absl::Status QueueTable::Impl::Restore(
 
 absl::Status QueueTable::Impl::RestoreTopic(const std::string& name,
                                             const QueueFacts& facts) {
+  const Path dir = dir_ / QueueDirName(name);
+  ASSIGN_OR_RETURN(const bool dir_made, fs_->Exists(dir));
+  ASSIGN_OR_RETURN(std::vector<QueueIndex> starts,
+                   CutQueueDir(fs_, dir, facts));
+  // Only now, so that a table that could not be restored has no topic whose
+  // facts and files disagree.
   ASSIGN_OR_RETURN(Topic * topic, FindOrMake(name));
   topic->facts = facts;
   topic->flushed = facts.next;
-  ASSIGN_OR_RETURN(topic->dir_made, fs_->Exists(topic->dir));
-  ASSIGN_OR_RETURN(topic->starts, CutQueueDir(fs_, topic->dir, facts));
+  topic->starts = std::move(starts);
+  topic->dir_made = dir_made;
   return absl::OkStatus();
 }
 

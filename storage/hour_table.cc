@@ -162,8 +162,13 @@ std::shared_ptr<HourSegment> HourTable::Keep(
 }
 
 absl::Status HourTable::MakeRoom() {
-  if (open_.size() < options_.open_segments_max) return absl::OkStatus();
-  return EvictOldest();
+  // More than one may have to go: while somebody held them they could not.
+  while (open_.size() >= options_.open_segments_max) {
+    const size_t before = open_.size();
+    RETURN_IF_ERROR(EvictOldest());
+    if (open_.size() == before) break;
+  }
+  return absl::OkStatus();
 }
 
 // One comparison for each open segment, and only when one is opened: cheaper
@@ -314,25 +319,25 @@ absl::Status HourTable::Retire(Hour hour) {
   }
   it->second.retired = true;
   dirty_.insert(hour);
-  absl::MutexLock lock(&retiring_mutex_);
+  MutexLock lock(&retiring_mutex_);
   retiring_[hour] = false;
   return absl::OkStatus();
 }
 
 // True if the old files were still there and are to be used again.
 bool HourTable::TakeUpRetired(Hour hour) {
-  absl::MutexLock lock(&retiring_mutex_);
+  MutexLock lock(&retiring_mutex_);
   return retiring_.erase(hour) > 0;
 }
 
 void HourTable::MarkHandedOut() {
-  absl::MutexLock lock(&retiring_mutex_);
+  MutexLock lock(&retiring_mutex_);
   for (auto& [hour, handed_out] : retiring_) handed_out = true;
   if (std::exchange(removed_some_, false)) dir_changed_ = true;
 }
 
 absl::Status HourTable::RemoveRetired() {
-  absl::MutexLock lock(&retiring_mutex_);
+  MutexLock lock(&retiring_mutex_);
   for (auto it = retiring_.begin(); it != retiring_.end();) {
     if (!it->second) {
       ++it;
@@ -355,7 +360,7 @@ absl::Status HourTable::RemoveFiles(Hour hour) {
 
 std::vector<Hour> HourTable::ForgetRetired(Hour before) {
   std::vector<Hour> forgotten;
-  absl::MutexLock lock(&retiring_mutex_);
+  MutexLock lock(&retiring_mutex_);
   for (auto it = facts_.begin(); it != facts_.end() && it->first < before;) {
     if (it->second.retired && !retiring_.contains(it->first)) {
       forgotten.push_back(it->first);

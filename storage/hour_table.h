@@ -44,10 +44,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
 #include "storage/hour_segment.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -162,7 +162,7 @@ class HourTable {
 
   // Retired hours whose files are still there; true: the last TakeChanges
   // gave the hour as retired.
-  absl::Mutex retiring_mutex_;
+  Mutex retiring_mutex_;
   std::map<Hour, bool> retiring_ ABSL_GUARDED_BY(retiring_mutex_);
   bool removed_some_ ABSL_GUARDED_BY(retiring_mutex_) = false;
 };

@@ -44,11 +44,16 @@ absl::StatusOr<StoreIdentity> Decode(const IdentityBytes& bytes,
                                      const Path& path) {
   // The checksum is looked at first: a flipped bit of the version must be
   // called damage, not another version.
-  if (GetFixed<uint64_t>(&bytes[kChecksumAt]) != ChecksumOf(bytes) ||
-      std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
-    return absl::DataLossError(
-        absl::StrCat(path.native(), " is damaged: its checksum does not match",
-                     "; restore it, or let `hourglass recover` write it anew"));
+  const auto stored = GetFixed<uint64_t>(&bytes[kChecksumAt]);
+  if (stored != ChecksumOf(bytes)) {
+    return absl::DataLossError(absl::StrCat(
+        path.native(), " is damaged: its checksum is ",
+        absl::Hex(stored, absl::kZeroPad16), ", its content makes ",
+        absl::Hex(ChecksumOf(bytes), absl::kZeroPad16)));
+  }
+  if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
+    return absl::DataLossError(absl::StrCat(
+        path.native(), " is damaged: it does not begin with HGLASSID"));
   }
   const auto version = GetFixed<uint32_t>(&bytes[kVersionAt]);
   if (version != kStoreFormatVersion) {

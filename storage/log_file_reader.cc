@@ -219,6 +219,10 @@ absl::StatusOr<LogFileReader::Rest> LogFileReader::ScanRest(LogOffset from) {
   Rest rest;
   for (uint64_t place = Place(from); place < size_ && !rest.witness;
        place += kWindowBytes) {
+    // The rest of a file that was allocated ahead is not worth reading.
+    ASSIGN_OR_RETURN(const uint64_t data, file_->NextData(place));
+    if (data >= size_) break;
+    place = std::max(place, data / kLogBlockBytes * kLogBlockBytes);
     ASSIGN_OR_RETURN(const std::string_view bytes, View(place, kWindowBytes));
     if (IsAllZero(bytes)) continue;
     rest.all_zero = false;

@@ -128,6 +128,7 @@ class PosixFile final : public File {
   absl::Status Truncate(uint64_t size) override;
   absl::Status Sync() override;
   absl::StatusOr<uint64_t> Size() override;
+  absl::StatusOr<uint64_t> NextData(uint64_t offset) override;
   void Prefetch(uint64_t offset, uint64_t size) override;
 
  private:
@@ -251,6 +252,13 @@ absl::StatusOr<uint64_t> PosixFile::Size() {
   struct stat info;
   if (::fstat(fd_.get(), &info) < 0) return Error(errno, "size of", path_);
   return static_cast<uint64_t>(info.st_size);
+}
+
+absl::StatusOr<uint64_t> PosixFile::NextData(uint64_t offset) {
+  const off_t at = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+  if (at >= 0) return static_cast<uint64_t>(at);
+  if (errno == ENXIO) return Size();
+  return offset;  // this disk cannot tell
 }
 
 void PosixFile::Prefetch(uint64_t offset, uint64_t size) {

@@ -3,11 +3,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "storage/log_format.h"
+
 namespace hourglass {
 namespace {
 
 // Far beyond any due time, and safe to multiply by 1000.
 constexpr Second kEndOfTime{int64_t{1} << 40};
+
+// What an entry will take in a group of the log: many small messages have
+// more header than body, and a batch must fit into one group.
+size_t LogBytes(const DueEntry& entry) {
+  return entry.size + kRecordHeaderBytes;
+}
 
 }  // namespace
 
@@ -50,22 +58,27 @@ size_t Hand::TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,
   for (size_t count = 0; count < count_max && bytes < bytes_max; ++count) {
     const auto entry = PopFrom(lane, now_ms);
     if (!entry) break;
-    bytes += entry->size;
+    bytes += LogBytes(*entry);
     batch->entries.push_back(*entry);
   }
   return bytes;
 }
 
-void Hand::TakeLate(int64_t now_ms, size_t count_max, Batch* batch) {
-  while (!late_.empty() && batch->entries.size() < count_max) {
+size_t Hand::TakeLate(int64_t now_ms, size_t count_max, size_t bytes_max,
+                      Batch* batch) {
+  size_t bytes = 0;
+  while (!late_.empty() && batch->entries.size() < count_max &&
+         bytes < bytes_max) {
     const auto first = late_.begin();
     const Late late = first->second;
-    if (late.entry.due_ms > now_ms) return;
+    if (late.entry.due_ms > now_ms) break;
     late_.erase(first);
     if (!ledger_->Claim(late.entry.hour(), late.entry.number)) continue;
+    bytes += LogBytes(late.entry);
     batch->entries.push_back(late.entry);
     late_in_flight_.push_back({0, late});
   }
+  return bytes;
 }
 
 Hand::Batch Hand::Take(int64_t now_ms, size_t count_max, size_t bytes_max) {
@@ -73,10 +86,13 @@ Hand::Batch Hand::Take(int64_t now_ms, size_t count_max, size_t bytes_max) {
   Batch batch;
   const size_t share = overdue_ ? count_max / 2 : count_max;
   const size_t share_bytes = overdue_ ? bytes_max / 2 : bytes_max;
-  TakeLate(now_ms, std::max<size_t>(share / 2, 1), &batch);
+  size_t bytes = TakeLate(now_ms, std::max<size_t>(share / 2, 1),
+                          std::max<size_t>(share_bytes / 2, 1), &batch);
   const size_t late = batch.entries.size();
   const size_t room = share > late ? share - late : 0;
-  size_t bytes = TakeLane(&*fresh_, now_ms, room, share_bytes, &batch);
+  if (bytes < share_bytes) {
+    bytes += TakeLane(&*fresh_, now_ms, room, share_bytes - bytes, &batch);
+  }
   if (overdue_ && bytes < bytes_max) {
     TakeLane(&*overdue_, now_ms, count_max - batch.entries.size(),
              bytes_max - bytes, &batch);
@@ -168,7 +184,22 @@ void Hand::PassOver(LaneId id, Hour hour) {
   if (DueLane* to = lane(id)) to->PassOver(hour);
 }
 
+bool Hand::PassOver(uint64_t generation, Hour hour) {
+  for (const LaneId id : {LaneId::kFresh, LaneId::kOverdue}) {
+    DueLane* to = lane(id);
+    if (to == nullptr || !to->Expects(generation)) continue;
+    to->PassOver(hour);
+    return true;
+  }
+  return false;
+}
+
 Second Hand::Covered(LaneId id) { return lane(id)->Covered(); }
+
+Hour Hand::LastHour() const {
+  const Hour fresh = fresh_->LastHour();
+  return overdue_ ? std::max(fresh, overdue_->LastHour()) : fresh;
+}
 
 LogOffset Hand::ReplayFrom(LogOffset applied) {
   LogOffset from = std::min(applied, marks_.ReplayFloor(cursor_, applied));

@@ -95,8 +95,15 @@ class Hand {
   void FinishLoad(LoadResult result);
   // The hour cannot be read: the lane goes on behind it.
   void PassOver(LaneId lane, Hour hour);
+  // The same for a load that had begun: finds the lane by the generation,
+  // because the lane may have become the overdue one meanwhile. False if
+  // nobody waits for that load any more.
+  bool PassOver(uint64_t generation, Hour hour);
   // The first second that the lane may still have to load.
   Second Covered(LaneId lane);
+
+  // The last hour of which entries may be in memory or on their way.
+  Hour LastHour() const;
 
   Second cursor() const { return cursor_; }
   // Where recovery must start to read, if the log is applied up to `applied`.
@@ -113,6 +120,8 @@ class Hand {
   // Pending, though the cursor is past its second.
   bool IsLate(DueKey key) const { return late_.contains(key); }
   bool HasLateIn(Hour hour) const;
+  // The message was cancelled: if it is late, nothing waits for it any more.
+  void Cancelled(DueKey key) { late_.erase(key); }
 
  private:
   struct Late {
@@ -125,7 +134,9 @@ class Hand {
   };
 
   std::optional<DueEntry> PopFrom(DueLane* lane, int64_t now_ms);
-  void TakeLate(int64_t now_ms, size_t count_max, Batch* batch);
+  // Both return about how many bytes they took.
+  size_t TakeLate(int64_t now_ms, size_t count_max, size_t bytes_max,
+                  Batch* batch);
   size_t TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,
                   size_t bytes_max, Batch* batch);
   DueLane MakeLane(Second begin);

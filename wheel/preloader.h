@@ -6,7 +6,8 @@
 //   while (preloader.RunOnce(now_ms)) {}
 //
 // An hour whose files cannot be read does not stop the rest: it is reported
-// (`lost`) and passed over; so is a single damaged index record.
+// (`lost`) and passed over; so is a single damaged index record. Each is
+// reported once.
 //
 // Threads: RunOnce from any number of workers; takes the state lock itself.
 #ifndef HOURGLASS_WHEEL_PRELOADER_H_
@@ -15,10 +16,12 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
-#include "absl/synchronization/mutex.h"
 #include "storage/hour_table.h"
+#include "storage/mutex.h"
 #include "wheel/first_level_wheel.h"
 #include "wheel/hand.h"
 #include "wheel/slot_loader.h"
@@ -30,8 +33,8 @@ class Preloader {
   // `lost(count, why)`: so many messages cannot be read. Called without lock.
   using Lost = std::function<void(uint64_t count, const std::string& why)>;
 
-  Preloader(absl::Mutex* mu, Hand* hand, HourTable* hours,
-            FirstLevelWheel* wheel, int64_t preload_ahead_ms, Lost lost);
+  Preloader(Mutex* mu, Hand* hand, HourTable* hours, FirstLevelWheel* wheel,
+            int64_t preload_ahead_ms, Lost lost);
 
   // One load, if a lane wants one. True if it did.
   bool RunOnce(int64_t now_ms);
@@ -42,9 +45,15 @@ class Preloader {
  private:
   // Under the state lock.
   absl::Status Prepare(const Hand::Want& want, LoadRequest* request);
-  void PassOver(const Hand::Want& want, const absl::Status& why);
+  void PrepareWalk(const Hand::Want& want, LoadRequest* request);
+  // How many messages of the hour nobody was told of yet; remembers them.
+  uint64_t LoseHour(Hour hour) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  absl::Mutex* const mu_;
+  // Without it.
+  void Report(Hour hour, uint64_t lost, const absl::Status& why);
+  void ReportDamaged(const LoadResult& result);
+
+  Mutex* const mu_;
   Hand* const hand_;
   HourTable* const hours_;
   FirstLevelWheel* const wheel_;
@@ -52,6 +61,11 @@ class Preloader {
   const Lost lost_;
   std::atomic<uint64_t> sweeps_{0};
   std::atomic<uint64_t> walks_{0};
+
+  // What was reported. An hour is read several times when it does not fit
+  // into memory, and damage met again must not be counted again.
+  std::map<Hour, NumberSet> damaged_ ABSL_GUARDED_BY(mu_);
+  std::set<Hour> unreadable_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace hourglass

@@ -69,6 +69,11 @@ class File {
 
   virtual absl::StatusOr<uint64_t> Size() = 0;
 
+  // A place at or after `offset` from which on there may be bytes other than
+  // zero; Size() if there are none. Space that was allocated and never written
+  // is passed over without reading it, where the disk can tell.
+  virtual absl::StatusOr<uint64_t> NextData(uint64_t offset) { return offset; }
+
   // Hints that [offset, offset + size) will be read soon. Never fails.
   virtual void Prefetch(uint64_t offset, uint64_t size) = 0;
 };

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "storage/status_macros.h"
 #include "tests/support/memory_disk.h"
 
@@ -44,32 +43,33 @@ struct Fault {
 
 }  // namespace
 
-// All that Files and locks share with the file system they come from.
+// All that Files and locks share with the file system they come from. Whoever
+// calls a method holds the mutex.
 struct MemoryFileSystem::Machine {
   // Every call starts here: counts it, and says whether it must fail.
-  absl::Status Begin(MemoryOp op) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
-  void Touch(MemoryInode* inode) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  absl::Status Begin(MemoryOp op);
+  void Touch(MemoryInode* inode) {
     inode->modified_ms = clock != nullptr ? clock->NowMs() : ++changes;
   }
-  uint64_t FreeBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
+  uint64_t FreeBytes() const {
     return capacity - std::min(capacity, disk->used_bytes());
   }
   // Writes what fits.
-  absl::Status Write(MemoryInode* inode, uint64_t offset, std::string_view data)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  absl::Status Write(MemoryInode* inode, uint64_t offset,
+                     std::string_view data);
 
-  absl::Mutex mutex;
-  std::unique_ptr<MemoryDisk> disk ABSL_GUARDED_BY(mutex) =
-      std::make_unique<MemoryDisk>();
+  // Guards all below. Not absl::Mutex: the packaged library hides its locking
+  // from the thread sanitizer.
+  std::mutex mutex;
+  std::unique_ptr<MemoryDisk> disk = std::make_unique<MemoryDisk>();
   Clock* clock = nullptr;
-  std::vector<Fault> faults ABSL_GUARDED_BY(mutex);
-  std::array<uint64_t, static_cast<size_t>(MemoryOp::kAny) + 1> counts
-      ABSL_GUARDED_BY(mutex) = {};
-  bool crashed ABSL_GUARDED_BY(mutex) = false;
-  uint64_t capacity ABSL_GUARDED_BY(mutex) = kUnlimitedBytes;
-  uint64_t bytes_written ABSL_GUARDED_BY(mutex) = 0;
-  uint64_t syncs ABSL_GUARDED_BY(mutex) = 0;
-  int64_t changes ABSL_GUARDED_BY(mutex) = 0;
+  std::vector<Fault> faults;
+  std::array<uint64_t, static_cast<size_t>(MemoryOp::kAny) + 1> counts = {};
+  bool crashed = false;
+  uint64_t capacity = kUnlimitedBytes;
+  uint64_t bytes_written = 0;
+  uint64_t syncs = 0;
+  int64_t changes = 0;
 };
 
 absl::Status MemoryFileSystem::Machine::Begin(MemoryOp op) {
@@ -113,21 +113,21 @@ class MemoryFileSystem::OpenFile final : public File {
     ++inode_->opens;
   }
   ~OpenFile() override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     --inode_->opens;
     machine_->disk->ReleaseIfUnreachable(inode_.get());
   }
 
   absl::StatusOr<size_t> ReadAt(uint64_t offset, size_t size,
                                 char* out) override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     RETURN_IF_ERROR(Begin("read", MemoryOp::kRead));
     RETURN_IF_ERROR(CheckAligned("read", offset, size, out));
     return inode_->content.Read(offset, size, out);
   }
 
   absl::Status WriteAt(uint64_t offset, std::string_view data) override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     const absl::Status begun = Begin("write", MemoryOp::kWrite);
     if (absl::IsUnavailable(begun) && machine_->crashed) return begun;
     RETURN_IF_ERROR(CheckWritable("write", offset, data.size()));
@@ -138,7 +138,7 @@ class MemoryFileSystem::OpenFile final : public File {
   }
 
   absl::Status Allocate(uint64_t offset, uint64_t size) override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     RETURN_IF_ERROR(Begin("allocate", MemoryOp::kAllocate));
     RETURN_IF_ERROR(CheckWritable("allocate", offset, size));
     const uint64_t fits =
@@ -153,7 +153,7 @@ class MemoryFileSystem::OpenFile final : public File {
   }
 
   absl::Status Truncate(uint64_t size) override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     RETURN_IF_ERROR(Begin("truncate", MemoryOp::kTruncate));
     RETURN_IF_ERROR(CheckWritable("truncate", 0, size));
     Change([&](PagedContent* c) { c->Resize(size); });
@@ -161,7 +161,7 @@ class MemoryFileSystem::OpenFile final : public File {
   }
 
   absl::Status Sync() override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     const absl::Status begun = Begin("sync", MemoryOp::kSync);
     if (!begun.ok()) {
       inode_->content.ForgetDirty();
@@ -173,7 +173,7 @@ class MemoryFileSystem::OpenFile final : public File {
   }
 
   absl::StatusOr<uint64_t> Size() override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     RETURN_IF_ERROR(Begin("size of", MemoryOp::kStat));
     return inode_->content.size();
   }
@@ -181,8 +181,7 @@ class MemoryFileSystem::OpenFile final : public File {
   void Prefetch(uint64_t, uint64_t) override {}
 
  private:
-  absl::Status Begin(absl::string_view operation, MemoryOp op)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(machine_->mutex) {
+  absl::Status Begin(absl::string_view operation, MemoryOp op) {
     return Describe(operation, path_, machine_->Begin(op));
   }
   absl::Status CheckAligned(absl::string_view operation, uint64_t offset,
@@ -208,7 +207,7 @@ class MemoryFileSystem::OpenFile final : public File {
     return absl::OkStatus();
   }
   template <typename F>
-  void Change(F change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(machine_->mutex) {
+  void Change(F change) {
     machine_->disk->Account(inode_.get(), change);
     machine_->Touch(inode_.get());
   }
@@ -226,7 +225,7 @@ class MemoryFileSystem::HeldLock final : public FileLock {
     inode_->locked = true;
   }
   ~HeldLock() override {
-    absl::MutexLock lock(&machine_->mutex);
+    const std::lock_guard lock(machine_->mutex);
     inode_->locked = false;
   }
 
@@ -249,9 +248,9 @@ std::unique_ptr<MemoryFileSystem> MemoryFileSystem::CrashClone(
     uint64_t seed, int keep_percent) {
   auto after = std::make_shared<Machine>();
   SplitMix64 rng(seed);
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   machine_->crashed = true;
-  absl::MutexLock after_lock(&after->mutex);
+  const std::lock_guard after_lock(after->mutex);
   after->disk = machine_->disk->AfterCrash(&rng, keep_percent);
   after->clock = machine_->clock;
   after->changes = machine_->changes;
@@ -261,22 +260,22 @@ std::unique_ptr<MemoryFileSystem> MemoryFileSystem::CrashClone(
 
 void MemoryFileSystem::FailAfter(MemoryOp op, int n, absl::Status status,
                                  bool sticky) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   machine_->faults.push_back({op, std::max(n, 1), std::move(status), sticky});
 }
 
 void MemoryFileSystem::ClearFaults() {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   machine_->faults.clear();
 }
 
 void MemoryFileSystem::SetCapacity(uint64_t bytes) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   machine_->capacity = bytes;
 }
 
 std::string MemoryFileSystem::Content(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   const auto inode = machine_->disk->FindFile(path.native());
   if (!inode.ok()) {
     ADD_FAILURE() << "Content: " << path << ": " << inode.status();
@@ -288,7 +287,7 @@ std::string MemoryFileSystem::Content(const Path& path) {
 }
 
 void MemoryFileSystem::SetContent(const Path& path, std::string content) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   auto inode = machine_->disk->FindFile(path.native());
   if (absl::IsNotFound(inode.status())) {
     inode = machine_->disk->Create(path.native(), /*directory=*/false);
@@ -307,23 +306,23 @@ void MemoryFileSystem::SetContent(const Path& path, std::string content) {
 }
 
 uint64_t MemoryFileSystem::bytes_written() {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   return machine_->bytes_written;
 }
 
 uint64_t MemoryFileSystem::syncs() {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   return machine_->syncs;
 }
 
 uint64_t MemoryFileSystem::operations(MemoryOp op) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   return machine_->counts[static_cast<size_t>(op)];
 }
 
 absl::StatusOr<std::unique_ptr<File>> MemoryFileSystem::Open(const Path& path,
                                                              OpenFlags flags) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   const bool create = flags.mode == OpenMode::kCreate;
   const char* operation = create ? "create" : "open";
   RETURN_IF_ERROR(
@@ -337,7 +336,7 @@ absl::StatusOr<std::unique_ptr<File>> MemoryFileSystem::Open(const Path& path,
 }
 
 absl::Status MemoryFileSystem::Rename(const Path& from, const Path& to) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   absl::Status status = machine_->Begin(MemoryOp::kRename);
   if (status.ok()) {
     status = machine_->disk->Rename(from.native(), to.native());
@@ -346,21 +345,21 @@ absl::Status MemoryFileSystem::Rename(const Path& from, const Path& to) {
 }
 
 absl::Status MemoryFileSystem::Remove(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   absl::Status status = machine_->Begin(MemoryOp::kRemove);
   if (status.ok()) status = machine_->disk->Remove(path.native());
   return Describe("remove", path, status);
 }
 
 absl::Status MemoryFileSystem::RemoveDir(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   absl::Status status = machine_->Begin(MemoryOp::kRemove);
   if (status.ok()) status = machine_->disk->RemoveDir(path.native());
   return Describe("remove directory", path, status);
 }
 
 absl::Status MemoryFileSystem::CreateDir(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   absl::Status status = machine_->Begin(MemoryOp::kCreate);
   if (status.ok()) {
     status = machine_->disk->Create(path.native(), true).status();
@@ -370,7 +369,7 @@ absl::Status MemoryFileSystem::CreateDir(const Path& path) {
 
 absl::StatusOr<std::vector<std::string>> MemoryFileSystem::List(
     const Path& dir) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(Describe("list", dir, machine_->Begin(MemoryOp::kStat)));
   const auto inode = machine_->disk->FindDir(dir.native());
   if (!inode.ok()) return Describe("list", dir, inode.status());
@@ -380,13 +379,13 @@ absl::StatusOr<std::vector<std::string>> MemoryFileSystem::List(
 }
 
 absl::StatusOr<bool> MemoryFileSystem::Exists(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(Describe("look for", path, machine_->Begin(MemoryOp::kStat)));
   return machine_->disk->Find(path.native()).ok();
 }
 
 absl::StatusOr<bool> MemoryFileSystem::IsDirectory(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(Describe("look at", path, machine_->Begin(MemoryOp::kStat)));
   const auto inode = machine_->disk->Find(path.native());
   if (!inode.ok()) return Describe("look at", path, inode.status());
@@ -394,7 +393,7 @@ absl::StatusOr<bool> MemoryFileSystem::IsDirectory(const Path& path) {
 }
 
 absl::StatusOr<uint64_t> MemoryFileSystem::FileSize(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(Describe("size of", path, machine_->Begin(MemoryOp::kStat)));
   const auto inode = machine_->disk->FindFile(path.native());
   if (!inode.ok()) return Describe("size of", path, inode.status());
@@ -402,7 +401,7 @@ absl::StatusOr<uint64_t> MemoryFileSystem::FileSize(const Path& path) {
 }
 
 absl::StatusOr<int64_t> MemoryFileSystem::ModifiedMs(const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(Describe("time of", path, machine_->Begin(MemoryOp::kStat)));
   const auto inode = machine_->disk->Find(path.native());
   if (!inode.ok()) return Describe("time of", path, inode.status());
@@ -410,7 +409,7 @@ absl::StatusOr<int64_t> MemoryFileSystem::ModifiedMs(const Path& path) {
 }
 
 absl::Status MemoryFileSystem::SyncDir(const Path& dir) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(
       Describe("sync directory", dir, machine_->Begin(MemoryOp::kSyncDir)));
   const auto inode = machine_->disk->FindDir(dir.native());
@@ -421,7 +420,7 @@ absl::Status MemoryFileSystem::SyncDir(const Path& dir) {
 
 absl::StatusOr<std::unique_ptr<FileLock>> MemoryFileSystem::Lock(
     const Path& path) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(Describe("lock", path, machine_->Begin(MemoryOp::kCreate)));
   auto inode = machine_->disk->FindFile(path.native());
   if (absl::IsNotFound(inode.status())) {
@@ -436,7 +435,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> MemoryFileSystem::Lock(
 }
 
 absl::StatusOr<uint64_t> MemoryFileSystem::FreeSpace(const Path& dir) {
-  absl::MutexLock lock(&machine_->mutex);
+  const std::lock_guard lock(machine_->mutex);
   RETURN_IF_ERROR(
       Describe("free space of", dir, machine_->Begin(MemoryOp::kStat)));
   const auto inode = machine_->disk->FindDir(dir.native());

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "storage/checkpoint_format.h"
 #include "storage/rocks_file_system.h"
@@ -367,7 +368,7 @@ TEST_F(CheckpointTest, AFaultAnywhereInAFlushIsReportedOrHarmless) {
   ASSERT_TRUE(store_->Write(large).ok());
   const uint64_t operations = fs_->operations(MemoryOp::kAny) - before;
   ASSERT_GT(operations, 10u);
-  for (uint64_t n = 1; n <= operations; n += 1 + n / 12) {
+  for (uint64_t n = 1; n <= operations; n += 1 + n / 5) {
     for (const bool sticky : {false, true}) {
       SCOPED_TRACE(absl::StrCat("operation ", n, sticky ? " and later" : ""));
       NewDisk();
@@ -552,6 +553,31 @@ TEST_F(CheckpointDamageTest, TruncatedAndMissingFiles) {
       }
     }
   }
+}
+
+// The bytes of docs/formats/checkpoint.md.
+TEST_F(CheckpointTest, TheWorkedExampleIsWhatIsWritten) {
+  CheckpointUpdate update;
+  update.applied = update.replay_from = LogOffset(512);
+  update.cursor = Second(1'763'700'000);
+  update.queues["a"] = {QueueIndex(0), QueueIndex(5)};
+  ASSERT_TRUE(store_->Write(update).ok());
+  const auto expect_stored = [&](const std::string& key,
+                                 const std::string& hex) {
+    Tamper([&](rocksdb::DB* db) {
+      std::string value;
+      ASSERT_TRUE(db->Get({}, key, &value).ok());
+      EXPECT_EQ(absl::BytesToHexString(value), hex);
+    });
+  };
+  expect_stored("qa", "00000000000000000500000000000000");
+  expect_stored("r",
+                "01"
+                "0100000000000000"
+                "0002000000000000"
+                "0002000000000000"
+                "20ed1f6900000000"
+                "eef2450ab6611d0a");
 }
 
 // --- Checkpoint records ------------------------------------------------------

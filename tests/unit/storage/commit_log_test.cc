@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "storage/checksum.h"
 #include "storage/log_reader.h"
 #include "storage/message_codec.h"
@@ -227,6 +231,104 @@ TEST_F(CommitLogTest, ReadRecordRefusesWhatIsNoRecord) {
   EXPECT_EQ(code(script_.records()[1].offset, 29), absl::StatusCode::kOk);
 }
 
+TEST_F(CommitLogTest, ReadRecordReportsAMissingFile) {
+  ASSERT_TRUE(script_.Create().ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(AppendBytes(12'000).ok());
+  ASSERT_TRUE(fs_.Remove(LogScript::FilePath(LogOffset(kFileBytes))).ok());
+  std::string buffer;
+  const auto read = [&](size_t n) {
+    return script_.log()
+        .ReadRecord(script_.records()[n].offset, 12'000 - kGroupHeaderBytes,
+                    &buffer)
+        .status()
+        .code();
+  };
+  EXPECT_EQ(read(0), absl::StatusCode::kOk);
+  EXPECT_EQ(read(1), absl::StatusCode::kDataLoss);
+  // Also after the log has been opened anew, without that file.
+  const LogContent content = ReadLog(&fs_, script_.records()[2].offset);
+  const std::vector<LogEntry> records = script_.records();
+  ASSERT_TRUE(script_.Reopen(content).ok());
+  EXPECT_EQ(
+      script_.log()
+          .ReadRecord(records[1].offset, 12'000 - kGroupHeaderBytes, &buffer)
+          .status()
+          .code(),
+      absl::StatusCode::kDataLoss);
+}
+
+// A file system that calls back before each rename.
+class RenameHook final : public FileSystem {
+ public:
+  explicit RenameHook(FileSystem* fs) : fs_(fs) {}
+  std::function<void()> before_rename = [] {};
+
+  absl::StatusOr<std::unique_ptr<File>> Open(const Path& path,
+                                             OpenFlags flags) override {
+    return fs_->Open(path, flags);
+  }
+  absl::Status Rename(const Path& from, const Path& to) override {
+    before_rename();
+    return fs_->Rename(from, to);
+  }
+  absl::Status Remove(const Path& path) override { return fs_->Remove(path); }
+  absl::Status RemoveDir(const Path& path) override {
+    return fs_->RemoveDir(path);
+  }
+  absl::Status CreateDir(const Path& path) override {
+    return fs_->CreateDir(path);
+  }
+  absl::StatusOr<std::vector<std::string>> List(const Path& dir) override {
+    return fs_->List(dir);
+  }
+  absl::StatusOr<bool> Exists(const Path& path) override {
+    return fs_->Exists(path);
+  }
+  absl::StatusOr<bool> IsDirectory(const Path& path) override {
+    return fs_->IsDirectory(path);
+  }
+  absl::StatusOr<uint64_t> FileSize(const Path& path) override {
+    return fs_->FileSize(path);
+  }
+  absl::StatusOr<int64_t> ModifiedMs(const Path& path) override {
+    return fs_->ModifiedMs(path);
+  }
+  absl::Status SyncDir(const Path& dir) override { return fs_->SyncDir(dir); }
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const Path& path) override {
+    return fs_->Lock(path);
+  }
+  absl::StatusOr<uint64_t> FreeSpace(const Path& dir) override {
+    return fs_->FreeSpace(dir);
+  }
+
+ private:
+  FileSystem* const fs_;
+};
+
+// The file that a roll has taken, and that still has the spare's name, must
+// not be taken for a left-over by whoever prepares a file at that moment.
+TEST_F(CommitLogTest, PreparingBesideARollTakesNothingAway) {
+  RenameHook hook(&fs_);
+  LogScript script(&hook);
+  ASSERT_TRUE(script.Create().ok());
+  absl::Notification prepared;
+  std::thread preparer;
+  hook.before_rename = [&] {
+    preparer = std::thread([&] {
+      EXPECT_TRUE(script.log().PrepareNextFile().ok());
+      prepared.Notify();
+    });
+    // It should wait for the rename; it gets time to prove the opposite.
+    prepared.WaitForNotificationWithTimeout(absl::Milliseconds(50));
+  };
+  ASSERT_TRUE(script.Append({std::string(12'000, 'a')}).ok());
+  EXPECT_TRUE(script.Append({std::string(12'000, 'b')}).ok());
+  if (preparer.joinable()) preparer.join();
+  const LogContent content = ReadLog(&fs_);
+  EXPECT_TRUE(content.status.ok()) << content.status;
+  EXPECT_EQ(content.records, script.records());
+}
+
 TEST_F(CommitLogTest, ReadersRunBesideTheWriter) {
   ASSERT_TRUE(script_.Create().ok());
   ASSERT_TRUE(script_.Append({"first"}).ok());
@@ -246,8 +348,8 @@ TEST_F(CommitLogTest, ReadersRunBesideTheWriter) {
     });
   }
   for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(script_.Append({std::string(3000, 'x')}).ok());
-    ASSERT_TRUE(script_.Sync().ok());
+    EXPECT_TRUE(script_.Append({std::string(3000, 'x')}).ok());
+    EXPECT_TRUE(script_.Sync().ok());
   }
   done = true;
   for (auto& reader : readers) reader.join();
@@ -299,6 +401,7 @@ TEST_F(CommitLogTest, RemovalNeverLeavesAGap) {
     const auto after = fs.CrashClone(seed, 50);
     const LogContent content = ReadLog(after.get());
     EXPECT_TRUE(content.status.ok()) << content.status;
+    ASSERT_FALSE(content.records.empty());
     EXPECT_EQ(content.records.back(), script.records().back());
   }
 }
@@ -329,6 +432,19 @@ TEST_F(CommitLogTest, OpenCutsWhatFollows) {
   EXPECT_TRUE(content.status.ok());
   EXPECT_FALSE(content.torn);
   EXPECT_EQ(content.records, kept.records);
+}
+
+TEST_F(CommitLogTest, TheCutIsDurableEvenOnAFullDisk) {
+  ASSERT_TRUE(script_.Create().ok());
+  ASSERT_TRUE(script_.Append({"kept"}).ok());
+  const LogContent kept = ReadLog(&fs_);
+  ASSERT_TRUE(script_.Append({"cut"}).ok());
+  ASSERT_TRUE(script_.Sync().ok());
+  fs_.FailAfter(MemoryOp::kAllocate, 1, absl::ResourceExhaustedError("full"),
+                true);
+  ASSERT_TRUE(script_.Reopen(kept).ok());
+  const auto after = fs_.CrashClone(1, 0);
+  EXPECT_EQ(ReadLog(after.get()).records, kept.records);
 }
 
 TEST_F(CommitLogTest, OpenRemovesLaterFilesOnlyIfTheyAreEmpty) {
@@ -494,8 +610,8 @@ TEST_F(CommitLogTest, EveryFailureKeepsWhatWasSynced) {
         if (keep != n % 3 * 50) continue;
         const auto after = fs.CrashClone(n, keep);
         const LogContent content = ReadLog(after.get());
-        EXPECT_TRUE(content.status.ok()) << content.status;
-        EXPECT_GE(content.records.size(), script.durable_records());
+        ASSERT_TRUE(content.status.ok()) << content.status;
+        ASSERT_GE(content.records.size(), script.durable_records());
         EXPECT_TRUE(
             std::equal(script.records().begin(),
                        script.records().begin() + script.durable_records(),

@@ -289,6 +289,9 @@ TEST_F(ConsumeQueueTest, RestoreReportsFactsWithoutFiles) {
   EXPECT_TRUE(absl::IsDataLoss(TryReopen({{"orders", MakeFacts(5, 4)}})));
   EXPECT_TRUE(absl::IsDataLoss(TryReopen({{"gone", MakeFacts(0, 1)}})));
   EXPECT_TRUE(TryReopen({{"gone", MakeFacts(7, 7)}}).ok());
+  // A table that could not be restored knows nothing, and stays harmless.
+  EXPECT_TRUE(absl::IsDataLoss(TryReopen({{"orders", MakeFacts(0, 99)}})));
+  ExpectRead("orders", 0, 10, 0);
 }
 
 TEST_F(ConsumeQueueTest, RestoreTwiceIsTheSame) {

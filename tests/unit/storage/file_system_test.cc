@@ -153,6 +153,18 @@ TEST_P(FileSystemTest, OpenedForReadingCannotChange) {
   EXPECT_EQ(Read(file.get()), "abc");
 }
 
+TEST_P(FileSystemTest, NextDataPassesOverOnlyZeros) {
+  constexpr uint64_t kSize = 1u << 20;
+  Create("f", "");
+  auto file = Open("f", {OpenMode::kReadWrite});
+  ASSERT_TRUE(file->Allocate(0, kSize).ok());
+  ASSERT_TRUE(file->WriteAt(500'000, "x").ok());
+  ASSERT_TRUE(file->Sync().ok());
+  EXPECT_LE(file->NextData(0).value(), 500'000u);
+  EXPECT_EQ(file->NextData(500'000).value(), 500'000u);
+  EXPECT_LE(file->NextData(600'000).value(), kSize);
+}
+
 TEST_P(FileSystemTest, ADirectoryIsNotAFile) {
   ASSERT_TRUE(fs_->CreateDir(dir_ / "d").ok());
   for (const OpenMode mode : {OpenMode::kRead, OpenMode::kReadWrite}) {

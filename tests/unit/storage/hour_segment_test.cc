@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -271,6 +273,39 @@ TEST(HourSegment, VerifiesFramesReadInBulk) {
               HasSubstr("2026-11-21T03.delaylog: record 2"));
 }
 
+// What is flushed is read without a lock while more is appended.
+TEST(HourSegment, IsReadWhileItGrows) {
+  HourFiles files;
+  auto segment = files.Create();
+  std::atomic<bool> done{false};
+  uint64_t read = 0;
+  std::thread reader([&] {
+    std::string buffer;
+    for (RecordNumber next{1}; !done || next <= segment->flushed();) {
+      const RecordNumber last = segment->flushed();
+      const absl::Status status = segment->ScanIndex(
+          next, last, [&](RecordNumber number, const IndexRecord& record) {
+            const auto payload = segment->ReadFrame(number, record.location,
+                                                    record.size, &buffer);
+            EXPECT_TRUE(payload.ok()) << payload.status();
+            return ++read, payload.ok();
+          });
+      EXPECT_TRUE(status.ok()) << status;
+      next = last + 1;
+    }
+  });
+  for (uint32_t i = 0; i < 3000; ++i) {
+    PutMessage(segment.get(), std::string(i % 200, 'x'), i * 1000);
+    if (i % 7 == 0) {
+      EXPECT_TRUE(segment->Flush().ok());
+    }
+  }
+  EXPECT_TRUE(segment->Flush().ok());
+  done = true;
+  reader.join();
+  EXPECT_EQ(read, 3000u);
+}
+
 // --- Reopening ---
 
 std::vector<uint32_t> HeadsOf(HourSegment* segment) {
@@ -346,6 +381,11 @@ TEST(HourSegment, DoesNotTrustHeadsOfAnEarlierOrLaterLife) {
         &files, segment.get(),
         stale.Encode(files.salt, kTestHour, RecordNumber{upto}));
   }
+  SlotHeads later;
+  later.Set(Slot{3}, RecordNumber{111});
+  ExpectSameAfterReopening(
+      &files, segment.get(),
+      later.Encode(files.salt, kTestHour, RecordNumber{111}));
   SlotHeads old;
   old.Set(Slot{7}, RecordNumber{90});
   ExpectSameAfterReopening(

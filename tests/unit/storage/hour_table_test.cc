@@ -277,6 +277,10 @@ TEST_F(HourTableTest, TheSumOfBuffersStaysTrueOverFlushesByOthers) {
   const uint64_t writes = disk_->operations(MemoryOp::kWrite);
   for (int i = 0; i < 50; ++i) Put(kA, "some bytes");
   EXPECT_EQ(disk_->operations(MemoryOp::kWrite), writes) << "bound not passed";
+  for (int i = 0; i < 500; ++i) {
+    Put(kA, "some bytes");
+    ASSERT_LE(segment->buffered_bytes(), options_.buffer_bytes_max);
+  }
 }
 
 TEST_F(HourTableTest, IdleSegmentsGiveTheirBuffersBack) {

@@ -281,6 +281,27 @@ TEST_F(LogReaderTest, GroupsLargerThanTheWindowAreRead) {
   }
 }
 
+// A header that is sealed and yet wrong: only a fault of the writer makes it.
+TEST_F(LogReaderTest, RecordsMustFillTheirGroup) {
+  ASSERT_TRUE(script_.Create().ok());
+  ASSERT_TRUE(script_.Append({"first", "second"}).ok());
+  std::string content = fs_.Content(LogScript::FilePath());
+  GroupHeader header;
+  header.offset = LogOffset(512);
+  header.durable_before = LogOffset(512);
+  header.bytes = 48 + 29 + 30;
+  for (const uint32_t records : {1u, 3u, 1'000'000u}) {
+    header.records = records;
+    EncodeGroupHeader(HashBytes(TestStoreId().view()), header,
+                      content.data() + 512);
+    fs_.SetContent(LogScript::FilePath(), content);
+    const LogContent read = ReadLog(&fs_);
+    EXPECT_TRUE(read.torn);
+    EXPECT_TRUE(read.records.empty());
+    EXPECT_EQ(read.end, LogOffset(512));
+  }
+}
+
 TEST_F(LogReaderTest, EmptyGroupsAreSkipped) {
   ASSERT_TRUE(script_.Create().ok());
   ASSERT_TRUE(script_.Append({}).ok());

@@ -138,6 +138,18 @@ TEST(MemoryFileSystemCrash, UndoesATruncateUntilSync) {
   EXPECT_EQ(cut->Content("/f"), content.substr(0, 10) + std::string(20, '\0'));
 }
 
+TEST(MemoryFileSystemCrash, KeepsOrUndoesACutWhole) {
+  std::set<std::string> seen;
+  const std::string content(3 * kMemoryPageBytes, 'a');
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    MemoryFileSystem fs;
+    fs.SetContent("/f", content);
+    ASSERT_TRUE(MustOpen(&fs, "/f")->Truncate(kMemoryPageBytes).ok());
+    seen.insert(fs.CrashClone(seed, 50)->Content("/f"));
+  }
+  EXPECT_THAT(seen, ElementsAre(content.substr(0, kMemoryPageBytes), content));
+}
+
 TEST(MemoryFileSystemCrash, KeepsPagesAndSizesAtRandom) {
   std::set<size_t> sizes;
   int lost = 0;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -57,15 +58,43 @@ TEST_F(PosixFileSystemTest, AnInputOutputError) {
               HasSubstr("read /proc/self/mem: Input/output error"));
 }
 
+// The kernel hands out files of /proc in pieces.
+TEST_F(PosixFileSystemTest, ReadsOnAfterAShortRead) {
+  auto file = fs_->Open("/proc/self/smaps", {OpenMode::kRead});
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::string out(4 << 20, '\0');
+  const size_t size = *(*file)->ReadAt(0, out.size(), out.data());
+  EXPECT_GT(size, 8192u);
+  EXPECT_EQ(*(*file)->ReadAt(size, 1 << 16, out.data()), 0u);
+}
+
+// At the limit of a file's size the first write is short, the second fails.
+TEST_F(PosixFileSystemTest, WritesOnAfterAShortWrite) {
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 6000;
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  auto file = fs_->Open(dir_ / "f", {OpenMode::kCreate});
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status status = (*file)->WriteAt(0, std::string(10000, 'x'));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(*(*file)->Size(), 6000u);
+}
+
 TEST_F(PosixFileSystemTest, TooManyOpenFiles) {
+  // Copies: without descriptors the sanitizers cannot check a `this`.
+  FileSystem* const fs = fs_;
+  const Path dir = dir_;
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit few = before;
   few.rlim_cur = 3;
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
-  const absl::Status status =
-      fs_->Open(dir_ / "f", {OpenMode::kCreate}).status();
-  const absl::Status listed = fs_->List(dir_).status();
+  const absl::Status status = fs->Open(dir / "f", {OpenMode::kCreate}).status();
+  const absl::Status listed = fs->List(dir).status();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_TRUE(absl::IsResourceExhausted(listed)) << listed;

@@ -13,9 +13,11 @@ namespace {
 TEST(Random, GivesTheSameNumbersEverywhere) {
   Random random(1);
   const uint64_t first = random.Next();
-  const uint64_t second = random.Next();
   EXPECT_EQ(first, 0xb3f2af6d0fc710c5u);
-  EXPECT_EQ(second, 0x853b559647364ceau);
+  EXPECT_EQ(random.Next(), 0x853b559647364ceau);
+  uint64_t thousandth = 0;
+  for (int i = 3; i <= 1000; ++i) thousandth = random.Next();
+  EXPECT_EQ(thousandth, 0xb8517c33c344d153u);
 }
 
 TEST(Random, SeedsDiffer) {

@@ -22,7 +22,9 @@ TEST(RealClock, MonotonicMovesInNanoseconds) {
     ASSERT_GE(next_ns, now_ns);
     now_ns = next_ns;
   }
-  EXPECT_GE(RealClock()->NowMs() - start_ms, 19);
+  const int64_t waited_ms = RealClock()->NowMs() - start_ms;
+  EXPECT_GE(waited_ms, 19);
+  EXPECT_LT(waited_ms, 10'000);  // wide: the machine may be busy
 }
 
 TEST(RealClock, IsOne) { EXPECT_EQ(RealClock(), RealClock()); }
