@@ -83,17 +83,17 @@ TEST_F(LogCommandTest, EveryKindAsJson) {
   EXPECT_EQ(console_.Run({"log", "/s", "--json"}), 0) << console_.err.text();
   EXPECT_EQ(
       console_.out.text(),
-      R"({"offset":560,"kind":"ready","id":"A","topic":"orders","due_ms":1795230000000,"stored_ms":1795230000000,"size":46})"
+      R"({"offset":560,"kind":"ready","id":"A","topic":"orders","due_ms":1795230000000,"stored_ms":1795230000000,"size":46,"written_ms":1795230000000})"
       "\n"
-      R"({"offset":1072,"kind":"delayed","id":"B","topic":"orders","due_ms":1795230000005,"stored_ms":1795230000000,"hour":"2026-11-21T03","number":1,"size":46})"
+      R"({"offset":1072,"kind":"delayed","id":"B","topic":"orders","due_ms":1795230000005,"stored_ms":1795230000000,"hour":"2026-11-21T03","number":1,"size":46,"written_ms":1795230000000})"
       "\n"
-      R"({"offset":1584,"kind":"delivered","id":"B","topic":"orders","due_ms":1795230000005,"stored_ms":1795230000000,"hour":"2026-11-21T03","number":1,"size":46})"
+      R"({"offset":1584,"kind":"delivered","id":"B","topic":"orders","due_ms":1795230000005,"stored_ms":1795230000000,"hour":"2026-11-21T03","number":1,"size":46,"written_ms":1795230000000})"
       "\n"
-      R"({"offset":2096,"kind":"delivered","hour":"2026-11-21T03","number":2,"size":24})"
+      R"({"offset":2096,"kind":"delivered","hour":"2026-11-21T03","number":2,"size":24,"written_ms":1795230000000})"
       "\n"
-      R"({"offset":2608,"kind":"cancel","due_ms":1795230000005,"hour":"2026-11-21T03","number":3,"size":32,"target":1})"
+      R"({"offset":2608,"kind":"cancel","due_ms":1795230000005,"hour":"2026-11-21T03","number":3,"size":32,"target":1,"written_ms":1795230000000})"
       "\n"
-      R"({"offset":3120,"kind":"ack","topic":"orders","size":44,"group":"pipe","next":12})"
+      R"({"offset":3120,"kind":"ack","topic":"orders","size":44,"group":"pipe","next":12,"written_ms":1795230000000})"
       "\n");
   EXPECT_THAT(console_.err.text(), IsEmpty());
   EXPECT_EQ(console_.state->opened, 0);
