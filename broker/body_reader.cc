@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "storage/message_codec.h"
 
 namespace hourglass {
 namespace {
@@ -100,7 +101,10 @@ void BodyReader::ReadRun(const HourSegment& segment, const Run& run,
           std::string_view(bytes).substr(at, item.entry.size),
           &item.payload_hash);
       status = payload.status();
-      if (payload.ok()) item.payload = *payload;
+      if (payload.ok() && PeekMessage(*payload).topic.empty()) {
+        status = absl::DataLossError("the bytes are sound but no message");
+      }
+      if (status.ok()) item.payload = *payload;
     }
     if (status.ok()) {
       batch->payload_bytes += item.payload.size();

@@ -32,6 +32,9 @@ class BodyReader {
 
   std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries);
 
+  // Says that a message of a batch cannot be delivered.
+  void Report(const DueEntry& entry, const absl::Status& why);
+
  private:
   // A run of frames that is read with one call: [begin, end) of `order`.
   struct Run {
@@ -45,7 +48,6 @@ class BodyReader {
                                                            RecordNumber upto);
   void ReadRun(const HourSegment& segment, const Run& run,
                const std::vector<size_t>& order, DeliveredBatch* batch);
-  void Report(const DueEntry& entry, const absl::Status& why);
 
   StoreState* const state_;
   const Lost lost_;

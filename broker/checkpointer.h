@@ -22,6 +22,7 @@
 #ifndef HOURGLASS_BROKER_CHECKPOINTER_H_
 #define HOURGLASS_BROKER_CHECKPOINTER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -82,8 +83,8 @@ class Checkpointer {
   LogOffset applied_after_;  // end of the log after the last checkpoint
   LogOffset replay_before_;  // of the checkpoint before the last
   bool first_ = true;
-  uint64_t written_ = 0;
-  int64_t last_ms_ = 0;
+  std::atomic<uint64_t> written_{0};  // both are read by Stats
+  std::atomic<int64_t> last_ms_{0};
   int64_t last_took_ns_ = 0;
   int64_t last_end_ns_ = 0;
 };

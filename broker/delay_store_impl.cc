@@ -244,10 +244,7 @@ absl::StatusOr<MoveResult> DelayStoreImpl::Move(const Handle& handle,
     }
     if (absl::IsNotFound(found.status())) {
       MutexLock lock(&state_->mu);
-      return MoveResult{WasGiven(*state_, handle)
-                            ? CancelAnswer::kAlreadyDelivered
-                            : CancelAnswer::kNeverExisted,
-                        {}};
+      return MoveResult{AnswerWhenGone(*state_, handle), {}};
     }
     RETURN_IF_ERROR(found.status());
     std::string buffer;
@@ -398,6 +395,10 @@ absl::Status DelayStoreImpl::CommitProgress(std::string_view topic,
                                             std::string_view group,
                                             QueueIndex next) {
   RETURN_IF_ERROR(CheckOpen());
+  if (group.empty() || group.size() > kTopicBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "group: ", group.size(), " bytes; expected 1 to ", kTopicBytesMax));
+  }
   if (next <= Progress(topic, group)) return absl::OkStatus();
   const QueueIndex end = state_->applier.queues().Facts(topic).next;
   if (next > end) {
@@ -555,6 +556,7 @@ void DelayStoreImpl::StopThreads() {
 absl::Status DelayStoreImpl::Close() {
   if (closed_.exchange(true)) return absl::OkStatus();
   StopThreads();
+  if (!state_->options.threads) Pump();
   const absl::Status status = checkpointer_.RunOnce();
   writer_.Stop();
   absl::Status failure;

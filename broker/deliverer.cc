@@ -53,12 +53,17 @@ bool Deliverer::RunOnce(int64_t now_ms) {
 bool Deliverer::HandToSink(DeliveredBatch* batch, int64_t now_ms) {
   std::vector<DueMessage> due;
   due.reserve(batch->items.size());
-  for (const DeliveredBatch::Item& item : batch->items) {
+  // What is no message is reported and set aside, never marked as delivered.
+  std::erase_if(batch->items, [&](const DeliveredBatch::Item& item) {
     auto message = DecodeMessage(item.payload);
-    if (!message.ok()) continue;
+    if (!message.ok()) {
+      reader_.Report(item.entry, message.status());
+      return true;
+    }
     due.push_back(
         {{item.entry.hour(), item.entry.number}, *std::move(message)});
-  }
+    return false;
+  });
   if (sink_->Deliver(due).ok()) return true;
   retry_at_ms_ = now_ms + sink_->retry_ms();
   return false;

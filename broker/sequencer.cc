@@ -32,12 +32,15 @@ uint32_t HandleSeal(uint64_t salt, const Handle& handle) {
   return static_cast<uint32_t>(Seal(salt, place, fields, 0x68616e646c65));
 }
 
-bool WasGiven(const StoreState& state, const Handle& handle) {
+CancelAnswer AnswerWhenGone(StoreState& state, const Handle& handle) {
   const HourFacts facts = state.applier.hours().Facts(handle.hour);
-  if (facts.last == RecordNumber()) {
-    return handle.hour < HourOf(state.hand.cursor());
-  }
-  return handle.number <= facts.last;
+  if (handle.number <= facts.last) return CancelAnswer::kAlreadyDelivered;
+  // Hours that were done long ago are forgotten, numbers and all; but the
+  // seal says that this store made the handle.
+  const bool forgotten =
+      facts.last == RecordNumber() && handle.hour < HourOf(state.hand.cursor());
+  return forgotten ? CancelAnswer::kAlreadyDelivered
+                   : CancelAnswer::kNeverExisted;
 }
 
 Sequencer::Sequencer(StoreState* state, Staging* staging)
@@ -241,7 +244,10 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
                            }));
   }
   entry.cancelled_complete = true;
-  const Hour far = HourOf(state_->hand.cursor()) + 2;
+  // A tombstone that an hour's load did not meet stands only here: hours
+  // that are in memory are not far.
+  const Hour far =
+      std::max(HourOf(state_->hand.cursor()) + 2, state_->hand.LastHour() + 1);
   if (hour < far) return absl::OkStatus();
   state_->ledger.Shrink(std::max(far, hour + 1), kFarCancelledBytesMax);
   return absl::OkStatus();
@@ -250,9 +256,11 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
 absl::StatusOr<Sequencer::Verdict> Sequencer::Judge(const Handle& handle) {
   Verdict verdict;
   const HourFacts facts = state_->applier.hours().Facts(handle.hour);
-  if (!WasGiven(*state_, handle)) return verdict;
+  if (handle.number > facts.last) {
+    verdict.answer = AnswerWhenGone(*state_, handle);
+    return verdict;
+  }
   verdict.answer = CancelAnswer::kAlreadyDelivered;
-  if (handle.number > facts.last) return verdict;
   if (facts.retired || handle.number <= facts.base) return verdict;
   if (state_->ledger.IsClaimed(handle.hour, handle.number)) return verdict;
   RETURN_IF_ERROR(CompleteCancelled(handle.hour));
@@ -333,7 +341,7 @@ void Sequencer::Move(Op* op, std::string_view payload, int64_t now_ms,
   group->ops.push_back({std::move(op->done), result});
 }
 
-void Sequencer::FailAll(const absl::Status& status) {
+void Sequencer::FailOps(const absl::Status& status) {
   for (OpBatch& batch : batches_) {
     for (; !batch.done(); ++batch.next_op) {
       Op& op = batch.ops[batch.next_op];
@@ -342,6 +350,10 @@ void Sequencer::FailAll(const absl::Status& status) {
     }
   }
   batches_.clear();
+}
+
+void Sequencer::FailAll(const absl::Status& status) {
+  FailOps(status);
   delivered_.clear();
 }
 

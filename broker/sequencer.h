@@ -54,6 +54,11 @@ class Sequencer {
 
   // Answers everything that is still waiting with `status`.
   void FailAll(const absl::Status& status);
+  // The same, but delivered batches go on waiting.
+  void FailOps(const absl::Status& status);
+
+  // An upper bound of what Fill will write now.
+  size_t BytesWanted() const;
 
   // Messages put, by count and body-carrying bytes; cancelled; delivered.
   struct Counters {
@@ -69,7 +74,6 @@ class Sequencer {
     bool already_cancelled = false;
   };
 
-  size_t BytesWanted() const;
   bool HasRoom(const CommitGroup& group, size_t bytes) const;
   void FillDelivered(CommitGroup* group);
   void FillOps(CommitGroup* group, int64_t now_ms);
@@ -101,10 +105,9 @@ class Sequencer {
 // The seal that binds a handle to the store it came from.
 uint32_t HandleSeal(uint64_t salt, const Handle& handle);
 
-// True if the store has given out a handle with this hour and number. Its
-// seal was checked before: that is what speaks for it once the hour is
-// forgotten. Under the state lock.
-bool WasGiven(const StoreState& state, const Handle& handle);
+// What became of a sealed handle whose message is not in the hour's files.
+// Under the state lock.
+CancelAnswer AnswerWhenGone(StoreState& state, const Handle& handle);
 
 }  // namespace hourglass
 

@@ -72,7 +72,18 @@ bool Writer::LogHasRoom() {
   const absl::Status spare = state_->log->PrepareNextFile();
   if (spare.ok()) return true;
   if (!absl::IsResourceExhausted(spare)) Fail(spare);
-  return false;
+  if (!Failure().ok()) return true;  // everybody is to be told of it
+  MutexLock lock(&state_->mu);
+  const LogOffset end = state_->applied;
+  return state_->log->NextStart(end, sequencer_.BytesWanted()) == end;
+}
+
+// Nobody is left waiting for space that may never come. Delivered messages
+// do wait: they are pending anyhow.
+void Writer::RefuseOps() {
+  sequencer_.FailOps(absl::ResourceExhaustedError(absl::StrCat(
+      "the disk is full: no room for the next file of the commit log, ",
+      state_->options.log_segment_bytes, " bytes (log_segment_bytes)")));
 }
 
 absl::Status Writer::Failure() {
@@ -93,7 +104,10 @@ absl::Status Writer::Fill(CommitGroup* group) {
 
 bool Writer::RunOnce() {
   if (!Gather()) return false;
-  if (!LogHasRoom() && Failure().ok()) return false;
+  if (!LogHasRoom()) {
+    RefuseOps();
+    return false;
+  }
   CommitGroup* group = groups_[0].get();
   const absl::Status filled = Fill(group);
   if (!filled.ok()) {
@@ -112,7 +126,8 @@ void Writer::FillLoop() {
       staging_->Wait(kIdleWaitMs);
       continue;
     }
-    if (!LogHasRoom() && Failure().ok()) {
+    if (!LogHasRoom()) {
+      RefuseOps();
       if (stop_) return;
       staging_->Wait(kFullDiskWaitMs);
       continue;

@@ -11,8 +11,8 @@
 //
 // A failed write or sync stops the store: every waiter and every later op
 // gets UNAVAILABLE with the reason, and nothing is written any more. A disk
-// without room for the next log file is not a failure: puts are refused
-// (disk_reserve_bytes), deliveries wait, and both go on when there is room.
+// without room for the next log file is not a failure: ops are refused with
+// RESOURCE_EXHAUSTED, deliveries wait, and both go on when there is room.
 //
 // Threads: Start makes two; with StoreOptions::threads == false, RunOnce does
 // one group in the caller's.
@@ -77,7 +77,10 @@ class Writer {
   void DiskLoop();
   bool Gather();
   absl::Status Fill(CommitGroup* group);
+  // False if what waits does not fit into the log's current file, and there
+  // is no room for another.
   bool LogHasRoom();
+  void RefuseOps();
   // Write, sync, tell.
   void Commit(CommitGroup* group);
   absl::Status WriteAndSync(CommitGroup* group);

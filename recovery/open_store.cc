@@ -27,6 +27,18 @@ absl::Status MakeParents(FileSystem* fs, const Path& dir) {
   return fs->SyncDir(dir.has_parent_path() ? dir.parent_path() : Path("."));
 }
 
+// Makes the store's own name durable, and those of its parents: they may
+// have been made by an attempt that was interrupted before it came to that.
+// Parents that this user may not open were not made by this program.
+absl::Status SyncParents(FileSystem* fs, const Path& dir) {
+  for (Path at = dir; !at.empty() && at != at.parent_path();) {
+    at = at.parent_path();
+    const absl::Status synced = fs->SyncDir(at.empty() ? Path(".") : at);
+    if (!synced.ok() && !absl::IsPermissionDenied(synced)) return synced;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RemoveTree(FileSystem* fs, const Path& dir) {
   ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
   if (!exists) return absl::OkStatus();
@@ -59,6 +71,7 @@ StoreId NewStoreId() {
 // identity file is written last.
 absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
   FileSystem* fs = options.file_system;
+  RETURN_IF_ERROR(SyncParents(fs, dir));
   ASSIGN_OR_RETURN(const bool again, fs->Exists(dir / kCreatingName));
   if (!again) RETURN_IF_ERROR(Touch(fs, dir / kCreatingName));
   for (const char* name : kSubdirs) {
@@ -148,18 +161,25 @@ absl::Status CannotStartOver(const Path& dir, const absl::Status& why,
       log.message(), "; run `hourglass recover verify ", dir.string(), "`"));
 }
 
+// Keeps the evidence: an operator may want to look at it.
+absl::Status SetDatabaseAside(FileSystem* fs, const Path& dir, int64_t now_ms) {
+  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir / kCheckpointDirName));
+  if (!exists) return absl::OkStatus();
+  // Two attempts may fall into the same millisecond.
+  for (;; ++now_ms) {
+    const Path kept =
+        dir / absl::StrCat(kCheckpointDirName, ".damaged-", now_ms);
+    ASSIGN_OR_RETURN(const bool taken, fs->Exists(kept));
+    if (!taken) return fs->Rename(dir / kCheckpointDirName, kept);
+  }
+}
+
 absl::StatusOr<Start> StartOver(const Path& dir, const StoreOptions& options,
                                 const StoreId& id, const absl::Status& why) {
   FileSystem* fs = options.file_system;
   const absl::Status log = CheckLogIsComplete(fs, dir / kLogDirName, id);
   if (!log.ok()) return CannotStartOver(dir, why, log);
-  // Keep the evidence: an operator may want to look at it.
-  const std::string kept =
-      absl::StrCat(kCheckpointDirName, ".damaged-", options.clock->NowMs());
-  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir / kCheckpointDirName));
-  if (exists) {
-    RETURN_IF_ERROR(fs->Rename(dir / kCheckpointDirName, dir / kept));
-  }
+  RETURN_IF_ERROR(SetDatabaseAside(fs, dir, options.clock->NowMs()));
   RETURN_IF_ERROR(fs->CreateDir(dir / kCheckpointDirName));
   RETURN_IF_ERROR(fs->SyncDir(dir));
   Start start;

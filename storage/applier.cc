@@ -48,6 +48,10 @@ absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
   if (last_segment_ == nullptr || last_segment_->hour() != hour) {
     ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
   }
+  if (last_segment_->facts().last == RecordNumber::Max()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        DelayIndexName(hour), ": has as many records as an hour can hold"));
+  }
   return last_segment_->facts().last + 1;
 }
 

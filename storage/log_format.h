@@ -2,7 +2,7 @@
 //
 // Constants of the commit log's files, shared by writer and reader. The
 // grammar, with a worked example and what each damage means, stands in
-// docs/formats.md ("Commit log").
+// docs/formats/commit_log.md.
 //
 //   file    = header(512) group*
 //   group   = group header(48) record* zeros up to a multiple of 512

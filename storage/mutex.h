@@ -83,6 +83,11 @@ class Latch {
     MutexLock lock(&mu_);
     while (left_ > 0) open_.Wait(&mu_);
   }
+  // For a while at least; it may return early.
+  void WaitForMs(int64_t ms) {
+    MutexLock lock(&mu_);
+    if (left_ > 0) open_.WaitForMs(&mu_, ms);
+  }
 
  private:
   Mutex mu_;

@@ -159,6 +159,12 @@ void DueLane::CutTo(Second from) {
   std::make_heap(live_.begin(), live_.end(), Later);
 }
 
+Hour DueLane::LastHour() const {
+  const int64_t last_ms =
+      std::max(covered_.due_ms, loading_ ? loading_until_.due_ms : 0);
+  return HourOf(std::max<int64_t>(last_ms, 0));
+}
+
 Second DueLane::Position() const {
   if (const DueEntry* next = Peek()) return SecondOf(next->due_ms);
   if (covered_ >= LastKey()) return end_;

@@ -89,6 +89,9 @@ class DueLane {
   // The first second that is not covered completely.
   Second Covered() const { return SecondOf(NextKey().due_ms); }
 
+  // The last hour of which entries may be in memory or on their way.
+  Hour LastHour() const;
+
   // Gives up everything from `from` on (another lane takes it over).
   void CutTo(Second from);
 

@@ -11,7 +11,8 @@ namespace {
 // Far beyond any due time, and safe to multiply by 1000.
 constexpr Second kEndOfTime{int64_t{1} << 40};
 
-// What an entry may take in the log: a batch must fit into one group.
+// What an entry will take in a group of the log: many small messages have
+// more header than body, and a batch must fit into one group.
 size_t LogBytes(const DueEntry& entry) {
   return entry.size + kRecordHeaderBytes;
 }
@@ -183,7 +184,22 @@ void Hand::PassOver(LaneId id, Hour hour) {
   if (DueLane* to = lane(id)) to->PassOver(hour);
 }
 
+bool Hand::PassOver(uint64_t generation, Hour hour) {
+  for (const LaneId id : {LaneId::kFresh, LaneId::kOverdue}) {
+    DueLane* to = lane(id);
+    if (to == nullptr || !to->Expects(generation)) continue;
+    to->PassOver(hour);
+    return true;
+  }
+  return false;
+}
+
 Second Hand::Covered(LaneId id) { return lane(id)->Covered(); }
+
+Hour Hand::LastHour() const {
+  const Hour fresh = fresh_->LastHour();
+  return overdue_ ? std::max(fresh, overdue_->LastHour()) : fresh;
+}
 
 LogOffset Hand::ReplayFrom(LogOffset applied) {
   LogOffset from = std::min(applied, marks_.ReplayFloor(cursor_, applied));

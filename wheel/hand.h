@@ -95,8 +95,15 @@ class Hand {
   void FinishLoad(LoadResult result);
   // The hour cannot be read: the lane goes on behind it.
   void PassOver(LaneId lane, Hour hour);
+  // The same for a load that had begun: finds the lane by the generation,
+  // because the lane may have become the overdue one meanwhile. False if
+  // nobody waits for that load any more.
+  bool PassOver(uint64_t generation, Hour hour);
   // The first second that the lane may still have to load.
   Second Covered(LaneId lane);
+
+  // The last hour of which entries may be in memory or on their way.
+  Hour LastHour() const;
 
   Second cursor() const { return cursor_; }
   // Where recovery must start to read, if the log is applied up to `applied`.
@@ -127,6 +134,7 @@ class Hand {
   };
 
   std::optional<DueEntry> PopFrom(DueLane* lane, int64_t now_ms);
+  // Both return about how many bytes they took.
   size_t TakeLate(int64_t now_ms, size_t count_max, size_t bytes_max,
                   Batch* batch);
   size_t TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,

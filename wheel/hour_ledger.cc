@@ -1,7 +1,5 @@
 #include "wheel/hour_ledger.h"
 
-#include <iterator>
-
 namespace hourglass {
 
 bool HourLedger::Claim(Hour hour, RecordNumber number) {
@@ -22,11 +20,14 @@ bool HourLedger::IsClaimed(Hour hour, RecordNumber number) const {
 
 void HourLedger::Shrink(Hour from, size_t bytes_max) {
   size_t held = bytes();
-  while (held > bytes_max && !hours_.empty()) {
-    const auto last = std::prev(hours_.end());
-    if (last->first < from) return;
-    held -= last->second.claimed.bytes() + last->second.cancelled.bytes();
-    hours_.erase(last);
+  for (auto at = hours_.end(); at != hours_.begin() && held > bytes_max;) {
+    --at;
+    if (at->first < from) return;
+    Entry& entry = at->second;
+    held -= entry.cancelled.bytes();
+    entry.cancelled = NumberSet();
+    entry.cancelled_complete = false;
+    if (entry.claimed.empty()) at = hours_.erase(at);
   }
 }
 

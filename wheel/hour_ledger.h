@@ -40,6 +40,7 @@ class NumberSet {
     words_[word] |= bit;
     return true;
   }
+  bool empty() const { return words_.empty(); }
   size_t bytes() const { return words_.capacity() * sizeof(uint64_t); }
 
  private:
@@ -69,7 +70,8 @@ class HourLedger {
 
   void Erase(Hour hour) { hours_.erase(hour); }
   // Drops the cancelled bits of hours from `from` on, farthest first, until
-  // all of them together hold at most `bytes_max`.
+  // all bits together take at most `bytes_max`. Claims are never dropped:
+  // nothing else knows of them.
   void Shrink(Hour from, size_t bytes_max);
 
   size_t bytes() const;

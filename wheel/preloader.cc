@@ -28,57 +28,78 @@ absl::Status Preloader::Prepare(const Hand::Want& want, LoadRequest* request) {
       static_cast<uint64_t>(preload_ahead_ms_ / kMsPerSecond + 1);
   request->method = ChooseLoad(request->segment->facts().records(),
                                std::min<uint64_t>(slots, kSlotsPerHour));
-  if (request->method == LoadMethod::kWalk) {
-    // Chains are walked for the near slots only; what lies behind them is
-    // another load.
-    const Second from =
-        std::max(hand_->Covered(want.lane), SecondOf(StartMs(want.hour)));
-    const auto first = wheel_->NextNonEmpty(from).value_or(from);
-    const int64_t until_ms = StartMs(first) + preload_ahead_ms_;
-    request->until =
-        std::min(DueKey::Before(until_ms), DueKey::EndOf(want.hour));
-    request->heads = std::make_shared<SlotHeads>(*request->segment->heads());
-  }
+  if (request->method == LoadMethod::kWalk) PrepareWalk(want, request);
   hand_->BeginLoad(want.lane, request);
   return absl::OkStatus();
 }
 
-void Preloader::PassOver(const Hand::Want& want, const absl::Status& why) {
-  uint64_t count = 0;
-  {
-    MutexLock lock(mu_);
-    count = hours_->Facts(want.hour).messages();
-    hand_->PassOver(want.lane, want.hour);
+// Chains are walked for the near slots only; what lies behind them is another
+// load. Whole seconds, at least one: so that each load gets somewhere.
+void Preloader::PrepareWalk(const Hand::Want& want, LoadRequest* request) {
+  const Second from =
+      std::max(hand_->Covered(want.lane), SecondOf(StartMs(want.hour)));
+  const Second first = wheel_->NextNonEmpty(from).value_or(from);
+  const Second end = first + (preload_ahead_ms_ / kMsPerSecond + 1);
+  request->until =
+      std::min(DueKey::Before(StartMs(end)), DueKey::EndOf(want.hour));
+  request->heads = std::make_shared<SlotHeads>(*request->segment->heads());
+}
+
+uint64_t Preloader::LoseHour(Hour hour) {
+  if (!unreadable_.insert(hour).second) return 0;
+  const HourFacts facts = hours_->Facts(hour);
+  return facts.messages() - facts.tombstones;
+}
+
+void Preloader::Report(Hour hour, uint64_t lost, const absl::Status& why) {
+  if (lost == 0) return;
+  lost_(lost, absl::StrCat("hour ", DelayIndexName(hour), ": ", why.message()));
+}
+
+void Preloader::ReportDamaged(const LoadResult& result) {
+  for (const auto& [number, why] : result.damaged) {
+    bool is_new = false;
+    {
+      MutexLock lock(mu_);
+      is_new = damaged_[result.hour].Insert(number);
+    }
+    if (is_new) lost_(1, std::string(why.message()));
   }
-  lost_(count,
-        absl::StrCat("hour ", DelayIndexName(want.hour), ": ", why.message()));
 }
 
 bool Preloader::RunOnce(int64_t now_ms) {
   LoadRequest request;
-  std::optional<Hand::Want> want;
+  Hour hour;
+  uint64_t lost = 0;
   absl::Status prepared;
   {
     MutexLock lock(mu_);
-    want = hand_->NextLoad(now_ms);
+    const auto want = hand_->NextLoad(now_ms);
     if (!want) return false;
+    hour = want->hour;
     prepared = Prepare(*want, &request);
+    if (!prepared.ok()) {
+      hand_->PassOver(want->lane, hour);
+      lost = LoseHour(hour);
+    }
   }
   if (!prepared.ok()) {
-    PassOver(*want, prepared);
+    Report(hour, lost, prepared);
     return true;
   }
   LoadResult result = Load(request);
   (result.method == LoadMethod::kWalk ? walks_ : sweeps_) += 1;
-  for (const auto& [number, why] : result.damaged) {
-    lost_(1, std::string(why.message()));
+  ReportDamaged(result);
+  const absl::Status status = result.status;
+  {
+    MutexLock lock(mu_);
+    if (status.ok()) {
+      hand_->FinishLoad(std::move(result));
+    } else if (hand_->PassOver(result.generation, hour)) {
+      lost = LoseHour(hour);
+    }
   }
-  if (!result.status.ok()) {
-    PassOver(*want, result.status);
-    return true;
-  }
-  MutexLock lock(mu_);
-  hand_->FinishLoad(std::move(result));
+  Report(hour, lost, status);
   return true;
 }
 

@@ -6,7 +6,8 @@
 //   while (preloader.RunOnce(now_ms)) {}
 //
 // An hour whose files cannot be read does not stop the rest: it is reported
-// (`lost`) and passed over; so is a single damaged index record.
+// (`lost`) and passed over; so is a single damaged index record. Each is
+// reported once.
 //
 // Threads: RunOnce from any number of workers; takes the state lock itself.
 #ifndef HOURGLASS_WHEEL_PRELOADER_H_
@@ -15,6 +16,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 #include "storage/hour_table.h"
@@ -42,7 +45,13 @@ class Preloader {
  private:
   // Under the state lock.
   absl::Status Prepare(const Hand::Want& want, LoadRequest* request);
-  void PassOver(const Hand::Want& want, const absl::Status& why);
+  void PrepareWalk(const Hand::Want& want, LoadRequest* request);
+  // How many messages of the hour nobody was told of yet; remembers them.
+  uint64_t LoseHour(Hour hour) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Without it.
+  void Report(Hour hour, uint64_t lost, const absl::Status& why);
+  void ReportDamaged(const LoadResult& result);
 
   Mutex* const mu_;
   Hand* const hand_;
@@ -52,6 +61,11 @@ class Preloader {
   const Lost lost_;
   std::atomic<uint64_t> sweeps_{0};
   std::atomic<uint64_t> walks_{0};
+
+  // What was reported. An hour is read several times when it does not fit
+  // into memory, and damage met again must not be counted again.
+  std::map<Hour, NumberSet> damaged_ ABSL_GUARDED_BY(mu_);
+  std::set<Hour> unreadable_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace hourglass

@@ -11,11 +11,11 @@ namespace {
 
 // Cost of one cold dependent read against one record of a sequential sweep,
 // in nanoseconds; measured, see docs/preload.md.
-constexpr uint64_t kColdReadNs = 90'000;
-constexpr uint64_t kSweepRecordNs = 30;
+constexpr uint64_t kColdReadNs = 45'000;
+constexpr uint64_t kSweepRecordNs = 50;
 constexpr uint64_t kOneReadBytes = 256u << 10;
 // A sweep has to open and read at least one block.
-constexpr uint64_t kSweepStartNs = 300'000;
+constexpr uint64_t kSweepStartNs = 100'000;
 
 bool ByKey(const DueEntry& a, const DueEntry& b) { return a.key() < b.key(); }
 

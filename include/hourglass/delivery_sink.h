@@ -7,7 +7,7 @@
 //   class MySink : public DeliverySink {
 //     absl::Status Deliver(absl::Span<const DueMessage> batch) override {
 //       for (const auto& due : batch)
-//         if (due.key > last_key_in_my_log_) AppendWithKey(due);
+//         if (keys_in_my_log_.insert(due.key).second) AppendWithKey(due);
 //       return SyncMyLog();
 //     }
 //   };
@@ -15,7 +15,8 @@
 // Contract: when Deliver returns OK the whole batch is durable, each message
 // together with its key. After a crash the last batches may be handed over
 // again; the sink drops what it already has, by key. Then the message stands
-// in the host's log exactly once.
+// in the host's log exactly once. (Keys are in order of arrival, deliveries in
+// order of due time: so it takes a set of the recent keys, not a maximum.)
 //
 // An error means "not now": the store keeps the batch and tries again after
 // retry_ms; order is kept. Messages of other stores are not affected.

@@ -35,6 +35,18 @@ class Histogram {
     sum_ += other.sum_;
     max_ = std::max(max_, other.max_);
   }
+  // What was added since `before` was copied from this one. The maximum is
+  // right to a bucket, like a percentile.
+  Histogram Since(const Histogram& before) const {
+    Histogram since;
+    for (size_t i = 0; i < kBuckets; ++i) {
+      since.buckets_[i] = buckets_[i] - before.buckets_[i];
+      if (since.buckets_[i] > 0) since.max_ = std::min(UpperBound(i), max_);
+    }
+    since.count_ = count_ - before.count_;
+    since.sum_ = sum_ - before.sum_;
+    return since;
+  }
 
   uint64_t count() const { return count_; }
   uint64_t sum() const { return sum_; }

@@ -45,7 +45,6 @@ struct StoreOptions {
   size_t append_buffer_bytes_max = 32u << 20;
   uint32_t open_topics_max = 512;
   uint32_t late_messages_max = 1u << 20;     // see docs/architecture.md, clock
-  uint64_t slot_messages_max = 0;            // pending in one second; 0: any
   uint64_t disk_reserve_bytes = 256u << 20;  // kept free of puts
 
   // --- delivery ---

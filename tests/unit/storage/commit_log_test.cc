@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "storage/checksum.h"
 #include "storage/log_reader.h"
 #include "storage/message_codec.h"
+#include "storage/mutex.h"
 #include "tests/support/log_script.h"
 #include "tests/support/memory_file_system.h"
 
@@ -311,15 +311,15 @@ TEST_F(CommitLogTest, PreparingBesideARollTakesNothingAway) {
   RenameHook hook(&fs_);
   LogScript script(&hook);
   ASSERT_TRUE(script.Create().ok());
-  absl::Notification prepared;
+  Latch prepared(1);
   std::thread preparer;
   hook.before_rename = [&] {
     preparer = std::thread([&] {
       EXPECT_TRUE(script.log().PrepareNextFile().ok());
-      prepared.Notify();
+      prepared.CountDown();
     });
     // It should wait for the rename; it gets time to prove the opposite.
-    prepared.WaitForNotificationWithTimeout(absl::Milliseconds(50));
+    prepared.WaitForMs(50);
   };
   ASSERT_TRUE(script.Append({std::string(12'000, 'a')}).ok());
   EXPECT_TRUE(script.Append({std::string(12'000, 'b')}).ok());

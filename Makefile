@@ -1,0 +1,79 @@
+# Thin: every target is one or two commands that you can also type yourself.
+# The build itself is CMake's (CMakeLists.txt, CMakePresets.json).
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps clang configure build run test bench asan tsan format \
+        check-format check-headers tidy install clean
+
+help:
+	@echo "Hourglass: messages that must be delivered later."
+	@echo
+	@echo "  make build    install what is missing, compile; leaves $(BUILD)/hourglass"
+	@echo "  make run      watch example messages arrive at their millisecond"
+	@echo "  make test     build everything and run all tests"
+	@echo "  make bench    short benchmarks, a few seconds each"
+	@echo
+	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
+	@echo "  make tsan     unit and model tests under ThreadSanitizer"
+	@echo "  make format   clang-format every source file"
+	@echo "  make tidy     clang-tidy the files changed since main (ALL=1: all)"
+	@echo "  make install  install library and program (PREFIX=/usr/local)"
+	@echo "  make clean    remove $(BUILD)*/ and data/"
+	@echo
+	@echo "Start with 'make run'. README.md says what the program does."
+
+deps:
+	@tools/install_dependencies.sh
+
+clang:
+	@tools/install_dependencies.sh --clang
+
+$(BUILD)/build.ninja:
+	@echo "==> Configuring $(BUILD)/"
+	@cmake -S . -B $(BUILD) -G Ninja
+
+configure: deps
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+
+build: configure
+	@echo "==> Compiling the program (the first time takes a few minutes)"
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hourglass
+	@echo "==> Ready: $(BUILD)/hourglass. Next: 'make run', or '$(BUILD)/hourglass --help'."
+
+run: build
+	@HOURGLASS=$(BUILD)/hourglass tools/run_demo.sh
+
+# The last lines are ctest's own.
+test: configure
+	@echo "==> Compiling everything"
+	@cmake --build $(BUILD) --parallel $(JOBS)
+	@echo "==> Running the tests"
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
+
+bench: build
+	@HOURGLASS=$(BUILD)/hourglass tools/run_bench.sh
+
+asan tsan: deps
+	@tools/run_sanitizer.sh $@ $(JOBS)
+
+format: clang
+	@tools/format.sh
+
+check-format: clang
+	@tools/format.sh --check
+
+check-headers: configure
+	@tools/check_headers.sh $(BUILD) $(JOBS)
+
+tidy: clang
+	@tools/tidy.sh $(if $(ALL),--all)
+
+PREFIX ?= /usr/local
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@echo "==> Installed. In CMake: find_package(Hourglass), link Hourglass::hourglass."
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy data

@@ -1,0 +1,18 @@
+#include "broker/program/command.h"
+
+namespace hourglass {
+
+std::vector<std::unique_ptr<Command>> MakeCommands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakePipeCommand());
+  commands.push_back(MakePutCommand());
+  commands.push_back(MakeCancelCommand());
+  commands.push_back(MakeListCommand());
+  commands.push_back(MakeForecastCommand());
+  commands.push_back(MakeStatCommand());
+  commands.push_back(MakeLogCommand());
+  commands.push_back(MakeBenchCommand());
+  return commands;
+}
+
+}  // namespace hourglass

@@ -1,0 +1,57 @@
+// File: text.h
+//
+// Strings put together. Debian's Abseil is built with a string_view of its
+// own, which std::string_view does not convert to; this is the one place of
+// the program that knows.
+//
+//   std::string text = Concat("topic ", name, ": ", count, " messages");
+//   Append(&out, text, "\n");
+//   std::string_view why = MessageOf(status);   // lives as long as `status`
+#ifndef HOURGLASS_BROKER_PROGRAM_TEXT_H_
+#define HOURGLASS_BROKER_PROGRAM_TEXT_H_
+
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace hourglass {
+
+inline absl::string_view ToAbsl(std::string_view text) {
+  return {text.data(), text.size()};
+}
+inline std::string_view FromAbsl(absl::string_view text) {
+  return {text.data(), text.size()};
+}
+
+// Text as Abseil's string_view, anything else (numbers) as it is.
+template <typename T>
+decltype(auto) Piece(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    return ToAbsl(value);
+  } else {
+    return (value);
+  }
+}
+
+template <typename... Pieces>
+std::string Concat(const Pieces&... pieces) {
+  return absl::StrCat(Piece(pieces)...);
+}
+template <typename... Pieces>
+void Append(std::string* out, const Pieces&... pieces) {
+  absl::StrAppend(out, Piece(pieces)...);
+}
+
+inline std::string_view MessageOf(const absl::Status& status) {
+  return FromAbsl(status.message());
+}
+// A dangling view does not compile.
+std::string_view MessageOf(absl::Status&& status) = delete;
+
+}  // namespace hourglass
+
+#endif  // HOURGLASS_BROKER_PROGRAM_TEXT_H_

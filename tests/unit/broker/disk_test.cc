@@ -1,0 +1,226 @@
+// What the store does when the disk fails, fills up or shows damage.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "storage/hour_format.h"
+#include "tests/support/test_store.h"
+
+namespace hourglass {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class DiskTest : public testing::Test {
+ protected:
+  TestStore box_;
+};
+
+// --- failed writes and syncs -------------------------------------------------
+
+TEST_F(DiskTest, AFailedSyncStopsTheStoreForGood) {
+  for (const MemoryOp op : {MemoryOp::kSync, MemoryOp::kWrite}) {
+    TestStore box;
+    box.Open();
+    box.Put("acked", kDueNow);
+    box.fs->FailAfter(op, 1, absl::DataLossError("bad block"), false);
+    const auto failed = box.TryPut("not acked", kDueNow);
+    EXPECT_TRUE(absl::IsUnavailable(failed.status())) << failed.status();
+    EXPECT_THAT(TextOf(failed.status()), HasSubstr("bad block"));
+    // The disk is well again, but nobody knows what is on it.
+    const uint64_t written = box.fs->bytes_written();
+    const auto later = box.TryPut("later", kDueNow);
+    EXPECT_TRUE(absl::IsUnavailable(later.status()));
+    EXPECT_THAT(TextOf(later.status()), HasSubstr("bad block"));
+    box.Advance(5000);
+    EXPECT_EQ(box.fs->bytes_written(), written);
+    EXPECT_FALSE(box.store->Stats().failure.ok());
+    EXPECT_FALSE(box.store->Close().ok());
+    box.Crash(0);
+    box.Open();
+    EXPECT_THAT(box.Ready(), ElementsAre("acked"));
+  }
+}
+
+TEST_F(DiskTest, AfterAFailureExactlyTheAckedAreKept) {
+  for (int n = 1; n < 40; ++n) {
+    SCOPED_TRACE(testing::Message() << "sync " << n);
+    TestStore box;
+    box.Open();
+    box.fs->FailAfter(MemoryOp::kSync, n, absl::DataLossError("bad"), true);
+    std::vector<std::string> acked;
+    for (int i = 0; i < 12; ++i) {
+      const std::string body = std::to_string(i);
+      if (box.TryPut(body, i % 3 == 0 ? kDueNow : box.InMs(700)).ok()) {
+        acked.push_back(body);
+      }
+      box.Advance(300);
+    }
+    box.Crash(n % 2 == 0 ? 0 : 50, static_cast<uint64_t>(n));
+    box.Open();
+    box.Advance(2000);
+    std::vector<std::string> ready = box.Ready();
+    const std::set<std::string> once(ready.begin(), ready.end());
+    EXPECT_EQ(once.size(), ready.size()) << "delivered twice";
+    for (const std::string& body : acked) {
+      EXPECT_TRUE(once.contains(body)) << "lost " << body;
+    }
+    // One that was under way may or may not have made it.
+    EXPECT_LE(ready.size(), acked.size() + 1);
+    if (HasFailure()) return;
+  }
+}
+
+// --- a full disk -------------------------------------------------------------
+
+TEST_F(DiskTest, AFullDiskRefusesPutsAndGoesOnDelivering) {
+  box_.Open();
+  for (int i = 0; i < 20; ++i) box_.Put("pending", box_.InMs(5000));
+  box_.Advance(1000);
+  const uint64_t free = *box_.fs->FreeSpace(box_.dir);
+  box_.options.disk_reserve_bytes = free + (1u << 20);
+  box_.store.reset();
+  box_.Open();
+  box_.Advance(100);
+  const auto refused = box_.TryPut("more", box_.InMs(100));
+  EXPECT_TRUE(absl::IsResourceExhausted(refused.status()));
+  EXPECT_THAT(TextOf(refused.status()), HasSubstr("disk_reserve_bytes"));
+  box_.Advance(5000);
+  EXPECT_EQ(box_.Ready().size(), 20u);
+}
+
+TEST_F(DiskTest, AcceptsAgainWhenThereIsSpace) {
+  box_.fs->SetCapacity(8u << 20);
+  box_.Open();
+  const std::string body(20'000, 'x');
+  int taken = 0;
+  absl::Status refused;
+  while (refused.ok()) {
+    const auto put = box_.TryPut(body, box_.InMs(10'000));
+    refused = put.status();
+    if (put.ok()) ++taken;
+    box_.Step();
+    ASSERT_LT(taken, 1000);
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_GT(taken, 50);
+  box_.fs->SetCapacity(64u << 20);
+  box_.Advance(1000);
+  EXPECT_TRUE(box_.store->Stats().failure.ok()) << box_.store->Stats().failure;
+  EXPECT_TRUE(box_.TryPut("fits again", kDueNow).ok());
+  box_.Advance(12'000);
+  EXPECT_EQ(box_.Ready().size(), static_cast<size_t>(taken) + 1);
+}
+
+TEST_F(DiskTest, ALogWithoutRoomRefusesAndNeverHangs) {
+  box_.options.disk_reserve_bytes = 0;
+  box_.fs->SetCapacity(3u << 20);
+  box_.Open();
+  const std::string body(20'000, 'x');
+  absl::Status refused;
+  for (int i = 0; i < 1000 && refused.ok(); ++i) {
+    refused = box_.TryPut(body, kDueNow).status();
+  }
+  EXPECT_FALSE(refused.ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(TextOf(refused), HasSubstr("log_segment_bytes"));
+  (void)box_.store->Close();
+}
+
+// --- sync policies
+// -------------------------------------------------------------
+
+TEST_F(DiskTest, IntervalLosesAtMostTheInterval) {
+  box_.options.sync = SyncPolicy::kInterval;
+  box_.options.sync_interval_ms = 100;
+  box_.options.checkpoint_interval_ms = 1'000'000;
+  box_.Open();
+  box_.clock.AdvanceMs(1000);
+  box_.Put("synced", kDueNow);
+  const uint64_t syncs = box_.fs->syncs();
+  box_.clock.AdvanceMs(50);
+  box_.Put("within the interval", kDueNow);
+  EXPECT_EQ(box_.fs->syncs(), syncs);
+  EXPECT_EQ(box_.Ready().size(), 2u);
+  box_.clock.AdvanceMs(60);
+  box_.Put("after it", kDueNow);
+  EXPECT_EQ(box_.fs->syncs(), syncs + 1);
+  box_.clock.AdvanceMs(10);
+  box_.Put("lost", kDueNow);
+  box_.Crash(0);
+  box_.Open();
+  EXPECT_THAT(box_.Ready(),
+              ElementsAre("synced", "within the interval", "after it"));
+}
+
+TEST_F(DiskTest, OsNeverSyncsButForCheckpoints) {
+  box_.options.sync = SyncPolicy::kOs;
+  box_.options.checkpoint_interval_ms = 1'000'000;
+  box_.Open();
+  box_.Put("x", kDueNow);  // prepares the next file of the log
+  const uint64_t syncs = box_.fs->syncs();
+  for (int i = 0; i < 9; ++i) {
+    box_.Put("x", kDueNow);
+    box_.clock.AdvanceMs(1000);
+  }
+  EXPECT_EQ(box_.fs->syncs(), syncs);
+  ASSERT_TRUE(box_.store->Close().ok());
+  box_.Crash(0);
+  box_.Open();
+  EXPECT_EQ(box_.Ready().size(), 10u);
+}
+
+// --- damage
+// --------------------------------------------------------------------
+
+TEST_F(DiskTest, AnUnreadableBodyIsReportedAndTheRestIsDelivered) {
+  box_.Open();
+  const Hour hour = HourOf(box_.InMs(5000));
+  box_.Put("first", box_.InMs(5000));
+  box_.Put("broken", box_.InMs(5001));
+  box_.Put("last", box_.InMs(5002));
+  box_.Advance(1000);
+  const Path log = box_.dir / "hours" / DelayLogName(hour);
+  std::string bytes = box_.fs->Content(log);
+  bytes[bytes.find("broken")] ^= 1;
+  box_.fs->SetContent(log, bytes);
+  box_.Advance(6000);
+  EXPECT_THAT(box_.Ready(), ElementsAre("first", "last"));
+  const StoreStats stats = box_.store->Stats();
+  EXPECT_EQ(stats.lost_messages, 1u);
+  EXPECT_EQ(stats.pending_messages, 1u);
+  EXPECT_THAT(stats.notices, Contains(HasSubstr(DelayLogName(hour))));
+  // Its hour's files are kept for `recover`, however much time passes.
+  for (int i = 0; i < 5; ++i) {
+    box_.clock.AdvanceMs(3'600'000);
+    box_.Put("busy", kDueNow);
+    box_.Step();
+  }
+  EXPECT_TRUE(*box_.fs->Exists(log));
+  ASSERT_TRUE(box_.store->Close().ok());
+  box_.Open();
+  EXPECT_EQ(box_.store->Stats().pending_messages, 1u);
+}
+
+TEST_F(DiskTest, FilesOfAnHourThatIsDoneAreRemoved) {
+  box_.Open();
+  const Hour hour = HourOf(box_.InMs(5000));
+  box_.Put("one", box_.InMs(5000));
+  box_.Advance(6000);
+  box_.clock.AdvanceMs(3'600'000);
+  for (int i = 0; i < 4; ++i) {
+    box_.Put("busy", kDueNow);
+    box_.Advance(1100);
+  }
+  EXPECT_FALSE(*box_.fs->Exists(box_.dir / "hours" / DelayLogName(hour)));
+  EXPECT_EQ(box_.store->Stats().hour_files, 0u);
+}
+
+}  // namespace
+}  // namespace hourglass

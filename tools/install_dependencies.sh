@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Installs what Hourglass is built with, from Debian's own packages (Debian 12
+# or newer). Does nothing, and needs no root, when everything is there.
+#
+#   tools/install_dependencies.sh           what building and testing needs
+#   tools/install_dependencies.sh --clang   also clang-format and clang-tidy
+#   tools/install_dependencies.sh --list    print the package names
+set -euo pipefail
+
+packages=(
+  # compiler and build
+  g++ make cmake ninja-build ccache pkg-config
+  # what the store links
+  librocksdb-dev libxxhash-dev libboost-filesystem-dev libabsl-dev
+  # the program
+  libcli11-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev
+  # tests and benchmarks
+  libgtest-dev libgmock-dev libbenchmark-dev python3 git
+)
+# Half a gigabyte that only `make format` and `make tidy` need.
+clang_packages=(clang-format clang-tidy)
+
+case "${1:-}" in
+  "") ;;
+  --clang) packages+=("${clang_packages[@]}") ;;
+  --list)
+    printf '%s\n' "${packages[@]}" "${clang_packages[@]}"
+    exit 0
+    ;;
+  *)
+    echo "usage: $0 [--clang | --list]" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v dpkg-query >/dev/null; then
+  echo "This is not Debian: install by hand what" \
+       "'tools/install_dependencies.sh --list' prints." >&2
+  exit 1
+fi
+
+installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
+            awk '$1 == "ii" { print $2 }')
+missing=()
+for package in "${packages[@]}"; do
+  grep -qxF -- "$package" <<<"$installed" || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "Missing packages: ${missing[*]}" >&2
+    echo "There is no sudo here. As root, run: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "==> Installing ${#missing[@]} packages: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+         apt-get install -y --no-install-recommends "${missing[@]}")
+# Package lists may be missing (a fresh container) or old: refresh them once.
+if [[ -z "$(ls /var/lib/apt/lists/*_Packages* 2>/dev/null)" ]] ||
+   ! "${install[@]}"; then
+  "${as_root[@]}" apt-get update
+  "${install[@]}"
+fi
+echo "==> Packages are there."

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds and runs the unit and model tests under a sanitizer.
+#
+#   tools/run_sanitizer.sh asan|tsan [jobs]
+#
+# HOURGLASS_MODEL_OPERATIONS bounds the model test (CI sets it: sanitizers
+# are 5 to 15 times slower).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:?asan or tsan}
+jobs=${2:-$(nproc)}
+
+if [[ ! -f "build-$preset/build.ninja" ]]; then
+  echo "==> Configuring build-$preset/"
+  cmake --preset "$preset" >/dev/null
+fi
+mapfile -t targets < <(ninja -C "build-$preset" -t targets all |
+                       sed -nE 's/^((unit|model|[a-z]+_unit|[a-z]+_model)_test): phony$/\1/p')
+echo "==> Compiling the tests with $preset: ${targets[*]}"
+cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
+echo "==> Running them"
+# ThreadSanitizer of GCC 12 cannot live
+# with the address randomisation of new kernels (vm.mmap_rnd_bits > 28).
+run=(ctest --preset "$preset" --parallel "$jobs")
+if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then
+  run=(setarch -R "${run[@]}")
+fi
+"${run[@]}"
