@@ -38,6 +38,7 @@ struct CommitGroup {
   size_t staged_bytes = 0;  // to release when it is done
   uint64_t ready_messages = 0;
   bool wants_sync = false;  // a barrier: sync whatever the policy
+  absl::Status status;      // of writing it
 
   void Clear() {
     puts.clear();

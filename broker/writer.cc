@@ -11,6 +11,8 @@ namespace {
 
 // Up to this size a group is written by the thread that filled it.
 constexpr size_t kInlineBytesMax = 64u << 10;
+// One is filled, one waits for the disk, one is written, one is told.
+constexpr int kGroups = 4;
 constexpr int64_t kIdleWaitMs = 100;
 // How long to wait before asking again for room on a full disk.
 constexpr int64_t kFullDiskWaitMs = 20;
@@ -23,7 +25,7 @@ Writer::Writer(StoreState* state, Staging* staging, Listener listener)
       listener_(std::move(listener)),
       sequencer_(state, staging),
       acknowledged_(state->log->end().value()) {
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < kGroups; ++i) {
     groups_.push_back(std::make_unique<CommitGroup>(state->salt));
     free_.push_back(groups_.back().get());
   }
@@ -32,8 +34,10 @@ Writer::Writer(StoreState* state, Staging* staging, Listener listener)
 Writer::~Writer() { Stop(); }
 
 void Writer::Start() {
+  tell_thread_ = std::thread([this] { TellLoop(); });
   disk_thread_ = std::thread([this] { DiskLoop(); });
   fill_thread_ = std::thread([this] { FillLoop(); });
+  prepare_thread_ = std::thread([this] { PrepareLoop(); });
 }
 
 void Writer::Stop() {
@@ -47,6 +51,18 @@ void Writer::Stop() {
     handed_over_.SignalAll();
   }
   disk_thread_.join();
+  {
+    MutexLock lock(&hand_over_mu_);
+    tell_stop_ = true;
+    handed_over_.SignalAll();
+  }
+  tell_thread_.join();
+  {
+    MutexLock lock(&prepare_mu_);
+    prepare_stop_ = true;
+    prepare_.Signal();
+  }
+  prepare_thread_.join();
 }
 
 void Writer::Submit(std::unique_ptr<DeliveredBatch> batch) {
@@ -69,13 +85,29 @@ bool Writer::Gather() {
 }
 
 bool Writer::LogHasRoom() {
+  {
+    MutexLock lock(&state_->mu);
+    const LogOffset end = state_->applied;
+    const uint64_t bytes = sequencer_.BytesWanted();
+    if (state_->log->NextStart(end, bytes) == end) return true;
+  }
+  // As a rule the next file has been there for a while.
   const absl::Status spare = state_->log->PrepareNextFile();
   if (spare.ok()) return true;
   if (!absl::IsResourceExhausted(spare)) Fail(spare);
-  if (!Failure().ok()) return true;  // everybody is to be told of it
-  MutexLock lock(&state_->mu);
-  const LogOffset end = state_->applied;
-  return state_->log->NextStart(end, sequencer_.BytesWanted()) == end;
+  return !Failure().ok();  // then everybody is to be told of it
+}
+
+void Writer::PrepareLoop() {
+  constexpr int64_t kLookMs = 20;
+  MutexLock lock(&prepare_mu_);
+  while (!prepare_stop_) {
+    prepare_mu_.Unlock();
+    // An error is the fill thread's to meet, when it needs the file.
+    state_->log->PrepareNextFile().IgnoreError();
+    prepare_mu_.Lock();
+    if (!prepare_stop_) prepare_.WaitForMs(&prepare_mu_, kLookMs);
+  }
 }
 
 // Nobody is left waiting for space that may never come. Delivered messages
@@ -172,7 +204,8 @@ void Writer::HandOver(CommitGroup* group) {
   bool inline_write = false;
   {
     MutexLock lock(&hand_over_mu_);
-    inline_write = bytes <= kInlineBytesMax && !disk_busy_ && full_ == nullptr;
+    inline_write = bytes <= kInlineBytesMax && !disk_busy_ &&
+                   full_ == nullptr && written_.empty();
     if (!inline_write) {
       while (full_ != nullptr) handed_over_.Wait(&hand_over_mu_);
       full_ = group;
@@ -196,9 +229,29 @@ void Writer::DiskLoop() {
       disk_busy_ = true;
       handed_over_.SignalAll();
     }
-    Commit(group);
+    const absl::Status status = WriteAndSync(group);
+    if (!status.ok()) Fail(status);
     MutexLock lock(&hand_over_mu_);
     disk_busy_ = false;
+    written_.push_back(group);
+    group->status = status.ok() ? status : Failure();
+    handed_over_.SignalAll();
+  }
+}
+
+void Writer::TellLoop() {
+  while (true) {
+    CommitGroup* group = nullptr;
+    {
+      MutexLock lock(&hand_over_mu_);
+      while (written_.empty() && !tell_stop_) handed_over_.Wait(&hand_over_mu_);
+      if (written_.empty()) return;
+      group = written_.front();
+    }
+    Tell(group, group->status);
+    MutexLock lock(&hand_over_mu_);
+    // Only now: a small group must not be told before this one.
+    written_.pop_front();
     free_.push_back(group);
     handed_over_.SignalAll();
   }
@@ -212,7 +265,8 @@ void Writer::Commit(CommitGroup* group) {
 
 absl::Status Writer::WriteAndSync(CommitGroup* group) {
   CommitLog* log = state_->log.get();
-  if (absl::Status failure = Failure(); !failure.ok()) return failure;
+  // Not the state lock: the next group is being filled under it.
+  if (failed_) return Failure();
   const bool writes = group->builder.records() > 0;
   uint64_t bytes = 0;
   if (writes) {
@@ -284,6 +338,7 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
 }
 
 void Writer::Fail(const absl::Status& status) {
+  failed_ = true;
   MutexLock lock(&state_->mu);
   if (!state_->failure.ok()) return;
   state_->failure = absl::UnavailableError(

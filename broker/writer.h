@@ -1,26 +1,28 @@
 // File: writer.h
 //
-// The one thread that owns the tail of the commit log, and the one beside it
-// that waits for the disk. Keeps promise 1.
+// The one thread that owns the tail of the commit log, and those beside it
+// that wait for the disk and tell who waits. Keeps promise 1.
 //
 //   gather -> Sequencer::Fill (state lock) -> write + sync -> tell everybody
 //
-// Two groups take turns, so that the next is filled while one is on its way
-// to the disk. A small group is written by the writer itself: handing it over
-// would cost a lone producer more than it gains.
+// A thread each, and a few groups that go round, so that one is filled and one
+// is told while one is on its way to the disk. A small group is written and
+// told by the thread that filled it: handing it over would cost a lone
+// producer more than it gains.
 //
 // A failed write or sync stops the store: every waiter and every later op
 // gets UNAVAILABLE with the reason, and nothing is written any more. A disk
 // without room for the next log file is not a failure: ops are refused with
 // RESOURCE_EXHAUSTED, deliveries wait, and both go on when there is room.
 //
-// Threads: Start makes two; with StoreOptions::threads == false, RunOnce does
-// one group in the caller's.
+// Threads: Start makes four (the fourth makes log files ahead of need); with
+// StoreOptions::threads == false, RunOnce does one group in the caller's.
 #ifndef HOURGLASS_BROKER_WRITER_H_
 #define HOURGLASS_BROKER_WRITER_H_
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -75,6 +77,9 @@ class Writer {
  private:
   void FillLoop();
   void DiskLoop();
+  void TellLoop();
+  // Makes log files ahead of need, so that a full one is no pause.
+  void PrepareLoop();
   bool Gather();
   absl::Status Fill(CommitGroup* group);
   // False if what waits does not fit into the log's current file, and there
@@ -113,13 +118,23 @@ class Writer {
   CommitGroup* full_ ABSL_GUARDED_BY(hand_over_mu_) = nullptr;
   bool disk_busy_ ABSL_GUARDED_BY(hand_over_mu_) = false;
   bool disk_stop_ ABSL_GUARDED_BY(hand_over_mu_) = false;
+  // On the disk, and to be told in this order.
+  std::deque<CommitGroup*> written_ ABSL_GUARDED_BY(hand_over_mu_);
+  bool tell_stop_ ABSL_GUARDED_BY(hand_over_mu_) = false;
 
   Mutex counters_mu_;
   Counters counters_ ABSL_GUARDED_BY(counters_mu_);
 
   std::atomic<bool> stop_{false};
+  std::atomic<bool> failed_{false};
   std::thread fill_thread_;
   std::thread disk_thread_;
+  std::thread tell_thread_;
+
+  Mutex prepare_mu_;
+  CondVar prepare_;
+  bool prepare_stop_ ABSL_GUARDED_BY(prepare_mu_) = false;
+  std::thread prepare_thread_;
 };
 
 }  // namespace hourglass
