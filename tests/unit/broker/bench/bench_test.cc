@@ -155,12 +155,14 @@ TEST_F(BenchTest, BurstThatCannotBePutInTimeIsRefused) {
 TEST_F(BenchTest, Steady) {
   const Json report =
       RunJson("steady", {"--rate", "500", "--seconds", "1", "--start", "50ms",
-                         "--spread", "200ms"});
+                         "--spread", "1500ms"});
   // The window only, not the warm-up: 500 give or take a late wake-up.
   EXPECT_GT(report["messages"], 100);
   EXPECT_LT(report["messages"], report["put_messages_in_all"]);
   EXPECT_GT(report["delivered_messages"], 100);
-  EXPECT_LT(report["delivered_messages"], report["put_messages_in_all"]);
+  // As many as were put in it; those of the warm-up would be 80 % more.
+  EXPECT_LT(report["delivered_messages"].get<double>(),
+            1.5 * report["messages"].get<double>());
   EXPECT_GT(report["consumed_messages_per_s"], 0);
   EXPECT_GE(report["seconds"], 1.0);
   HasPercentiles(report, "lateness_ms");
