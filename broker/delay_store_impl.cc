@@ -20,6 +20,9 @@ namespace {
 // have set it forward.
 constexpr int64_t kClockCheckMs = 1000;
 
+// Bounded: after that many the operator knows that the disk is to be looked at.
+constexpr size_t kNoticesMax = 1000;
+
 absl::StatusOr<std::unique_ptr<DelayStore>> OpenImpl(
     const Path& dir, const StoreOptions& options, DeliverySink* sink,
     IfMissing if_missing) {
@@ -328,21 +331,43 @@ absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
   const LogOffset visible = writer_.acknowledged();
   size_t bytes = 0;
   std::string buffer;
-  for (const QueueEntry& entry : entries) {
-    if (entry.offset + entry.size > visible || bytes >= bytes_max) break;
-    ASSIGN_OR_RETURN(
-        const LogRecord record,
-        state_->log->ReadRecord(entry.offset, entry.size, &buffer));
-    ASSIGN_OR_RETURN(const MessageView view, DecodeMessage(record.payload));
-    ReadyMessage& ready = messages.emplace_back();
-    ready.index = from + (messages.size() - 1);
-    ready.offset = entry.offset;
-    ready.key = {record.hour, record.number};
-    ready.delivered_ms = NowMs();
-    ready.message = Message::From(view);
+  for (size_t i = 0; i < entries.size() && bytes < bytes_max; ++i) {
+    const QueueEntry& entry = entries[i];
+    if (entry.offset + entry.size > visible) break;
+    const absl::Status read = ReadOne(entry, from + i, &buffer, &messages);
+    // What is behind a damaged record must not wait for it.
+    if (absl::IsDataLoss(read)) {
+      OnDamagedRecord(entry.offset, read);
+    } else if (!read.ok()) {
+      return read;
+    }
     bytes += entry.size;
   }
   return messages;
+}
+
+absl::Status DelayStoreImpl::ReadOne(const QueueEntry& entry, QueueIndex index,
+                                     std::string* buffer,
+                                     std::vector<ReadyMessage>* messages) {
+  ASSIGN_OR_RETURN(const LogRecord record,
+                   state_->log->ReadRecord(entry.offset, entry.size, buffer));
+  ASSIGN_OR_RETURN(const MessageView view, DecodeMessage(record.payload));
+  ReadyMessage& ready = messages->emplace_back();
+  ready.index = index;
+  ready.offset = entry.offset;
+  ready.key = {record.hour, record.number};
+  ready.delivered_ms = NowMs();
+  ready.message = Message::From(view);
+  return absl::OkStatus();
+}
+
+void DelayStoreImpl::OnDamagedRecord(LogOffset offset,
+                                     const absl::Status& why) {
+  MutexLock lock(&state_->mu);
+  if (damaged_records_.size() >= kNoticesMax) return;
+  if (!damaged_records_.insert(offset).second) return;
+  state_->notices.push_back(
+      absl::StrCat("cannot be read again: ", why.message()));
 }
 
 QueueIndex DelayStoreImpl::FirstReady(std::string_view topic) {
@@ -449,8 +474,6 @@ void DelayStoreImpl::OnDurable(uint64_t ready) {
 void DelayStoreImpl::OnLost(uint64_t count, const std::string& why) {
   lost_ += count;
   MutexLock lock(&state_->mu);
-  // Bounded: after that many the operator knows enough to run `recover`.
-  constexpr size_t kNoticesMax = 1000;
   if (state_->notices.size() < kNoticesMax) {
     state_->notices.push_back("cannot be delivered: " + why);
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -80,6 +81,11 @@ class DelayStoreImpl final : public DelayStore {
   void OnArrival(int64_t due_ms);
   void OnDurable(uint64_t ready);
   void OnLost(uint64_t count, const std::string& why);
+  absl::Status ReadOne(const QueueEntry& entry, QueueIndex index,
+                       std::string* buffer,
+                       std::vector<ReadyMessage>* messages);
+  // Reported once each, though consumers may ask often.
+  void OnDamagedRecord(LogOffset offset, const absl::Status& why);
 
   void HandLoop();
   void PreloadLoop();
@@ -102,6 +108,7 @@ class DelayStoreImpl final : public DelayStore {
   Checkpointer checkpointer_;
   PendingReader pending_;
 
+  std::set<LogOffset> damaged_records_;  // under the state lock
   std::atomic<bool> disk_full_{false};
   std::atomic<uint64_t> lost_{0};
   std::atomic<bool> closed_{false};

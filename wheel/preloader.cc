@@ -78,6 +78,7 @@ bool Preloader::RunOnce(int64_t now_ms) {
     if (!want) return false;
     hour = want->hour;
     prepared = Prepare(*want, &request);
+    if (!prepared.ok() && !absl::IsDataLoss(prepared)) return false;
     if (!prepared.ok()) {
       hand_->PassOver(want->lane, hour);
       lost = LoseHour(hour);
@@ -93,14 +94,15 @@ bool Preloader::RunOnce(int64_t now_ms) {
   const absl::Status status = result.status;
   {
     MutexLock lock(mu_);
-    if (status.ok()) {
+    if (!absl::IsDataLoss(status)) {
+      // With an error the lane only learns that nothing came.
       hand_->FinishLoad(std::move(result));
     } else if (hand_->PassOver(result.generation, hour)) {
       lost = LoseHour(hour);
     }
   }
   Report(hour, lost, status);
-  return true;
+  return status.ok() || absl::IsDataLoss(status);
 }
 
 }  // namespace hourglass

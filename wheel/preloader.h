@@ -7,7 +7,8 @@
 //
 // An hour whose files cannot be read does not stop the rest: it is reported
 // (`lost`) and passed over; so is a single damaged index record. Each is
-// reported once.
+// reported once. Only damage is: an error that may pass (no file handle free,
+// say) leaves the hour where it is, and the next RunOnce tries again.
 //
 // Threads: RunOnce from any number of workers; takes the state lock itself.
 #ifndef HOURGLASS_WHEEL_PRELOADER_H_

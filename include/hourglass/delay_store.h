@@ -180,7 +180,9 @@ class DelayStore {
 
   // --- ready messages (embedded sink) ---
   // In the topic's order from `from` on; only durable ones; at most
-  // `count_max` messages and about `bytes_max` bytes. OUT_OF_RANGE if `from`
+  // `count_max` messages and about `bytes_max` bytes. One that is damaged is
+  // left out (a gap in the indexes) and named in Stats().notices, once; what
+  // is behind it goes on. OUT_OF_RANGE if `from`
   // was removed by retention (FirstReady says where it begins now).
   virtual absl::StatusOr<std::vector<ReadyMessage>> ReadReady(
       std::string_view topic, QueueIndex from, size_t count_max,
