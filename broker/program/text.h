@@ -1,8 +1,6 @@
 // File: text.h
 //
-// Strings put together. Debian's Abseil is built with a string_view of its
-// own, which std::string_view does not convert to; this is the one place of
-// the program that knows.
+// Strings put together, over Abseil's string_view (storage/text.h).
 //
 //   std::string text = Concat("topic ", name, ": ", count, " messages");
 //   Append(&out, text, "\n");
@@ -16,16 +14,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "storage/text.h"
 
 namespace hourglass {
-
-inline absl::string_view ToAbsl(std::string_view text) {
-  return {text.data(), text.size()};
-}
-inline std::string_view FromAbsl(absl::string_view text) {
-  return {text.data(), text.size()};
-}
 
 // Text as Abseil's string_view, anything else (numbers) as it is.
 template <typename T>
