@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "broker/program/console.h"
 #include "broker/program/program.h"
+#include "storage/mutex.h"
 #include "tests/support/fake_delay_store.h"
 #include "tests/support/memory_file_system.h"
 
@@ -43,18 +43,18 @@ class StringOutput final : public Output {
       absl::Status status = on_write(text);
       if (!status.ok()) return status;
     }
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     text_.append(text);
     return absl::OkStatus();
   }
   bool IsTerminal() const override { return terminal; }
 
   std::string text() const {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     return text_;
   }
   void Clear() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     text_.clear();
   }
 
@@ -62,7 +62,7 @@ class StringOutput final : public Output {
   std::function<absl::Status(std::string_view)> on_write;
 
  private:
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   std::string text_;
 };
 
