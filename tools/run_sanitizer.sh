@@ -16,12 +16,19 @@ if [[ ! -f "build-$preset/build.ninja" ]]; then
 fi
 mapfile -t targets < <(ninja -C "build-$preset" -t targets all |
                        sed -nE 's/^((unit|model|[a-z]+_unit|[a-z]+_model)_test): phony$/\1/p')
+skip='^$'
+if [[ $preset == tsan ]]; then
+  # The benchmark's own windows still use Abseil's mutex, which Debian builds
+  # without the annotations that ThreadSanitizer needs: false reports only.
+  skip='^bench_unit_test$'
+  mapfile -t targets < <(printf '%s\n' "${targets[@]}" | grep -v bench_unit)
+fi
 echo "==> Compiling the tests with $preset: ${targets[*]}"
 cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
 echo "==> Running them"
 # ThreadSanitizer of GCC 12 cannot live
 # with the address randomisation of new kernels (vm.mmap_rnd_bits > 28).
-run=(ctest --preset "$preset" --parallel "$jobs")
+run=(ctest --preset "$preset" --parallel "$jobs" --exclude-regex "$skip")
 if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then
   run=(setarch -R "${run[@]}")
 fi
