@@ -290,6 +290,7 @@ StoreStats DelayStoreImpl::Stats() {
   stats.put_messages = writer_.sequenced().put_messages;
   stats.put_bytes = writer_.sequenced().put_bytes;
   stats.delivered_messages = writer_.sequenced().delivered;
+  stats.at_once_messages = writer_.sequenced().at_once;
   stats.cancelled_messages = writer_.sequenced().cancelled;
   stats.lost_messages = lost_;
   stats.sweeps = preloader_.sweeps();

@@ -199,6 +199,7 @@ absl::StatusOr<Handle> Sequencer::Place(const Op& op, std::string_view payload,
     const absl::Status applied = state_->applier.Ready(record);
     if (!applied.ok()) Stop(applied);
     ++group->ready_messages;
+    ++counters_.at_once;
     return Handle();
   }
   if (SecondOf(op.due_ms) < state_->hand.cursor() &&

@@ -60,10 +60,11 @@ class Sequencer {
   // An upper bound of what Fill will write now.
   size_t BytesWanted() const;
 
-  // Messages put, by count and body-carrying bytes; cancelled; delivered.
+  // Messages put, by count and body-carrying bytes; made ready at once;
+  // delivered after a delay; cancelled.
   struct Counters {
     std::atomic<uint64_t> put_messages{0}, put_bytes{0};
-    std::atomic<uint64_t> delivered{0}, cancelled{0};
+    std::atomic<uint64_t> at_once{0}, delivered{0}, cancelled{0};
   };
   const Counters& counters() const { return counters_; }
 

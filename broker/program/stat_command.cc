@@ -49,6 +49,7 @@ std::string Human(const StoreStats& stats) {
   count("preloaded entries", stats.window_entries);
   count("put", stats.put_messages);
   count("delivered", stats.delivered_messages);
+  count("ready at once", stats.at_once_messages);
   count("cancelled", stats.cancelled_messages);
   count("lost to damage", stats.lost_messages);
   table.Add(
@@ -79,6 +80,7 @@ std::string Json(const StoreStats& stats) {
       .Uint("put_messages", stats.put_messages)
       .Uint("put_bytes", stats.put_bytes)
       .Uint("delivered_messages", stats.delivered_messages)
+      .Uint("at_once_messages", stats.at_once_messages)
       .Uint("cancelled_messages", stats.cancelled_messages)
       .Uint("lost_messages", stats.lost_messages)
       .Uint("log_start", stats.log_start.value())

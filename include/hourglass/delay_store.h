@@ -112,6 +112,8 @@ struct StoreStats {
   uint64_t put_messages = 0;        // since Open
   uint64_t put_bytes = 0;           // bodies
   uint64_t delivered_messages = 0;  // since Open, delayed ones
+  // Since Open: due when they were written, so ready without a delay.
+  uint64_t at_once_messages = 0;
   uint64_t cancelled_messages = 0;  // since Open
   uint64_t lost_messages = 0;       // could not be read and were set aside
   LogOffset log_start, log_end, log_durable;

@@ -50,9 +50,20 @@ TEST_F(WriterTest, CountsWhatItWrote) {
   const StoreStats after = box_.store->Stats();
   EXPECT_EQ(after.put_messages, before.put_messages + 1);
   EXPECT_EQ(after.delivered_messages, before.delivered_messages + 1);
+  EXPECT_EQ(after.at_once_messages, before.at_once_messages);
   EXPECT_GT(after.log_bytes_written, before.log_bytes_written);
   EXPECT_EQ(after.log_end, after.log_durable);
   EXPECT_EQ(after.lateness_us.count(), 1u);
+}
+
+TEST_F(WriterTest, CountsWhatWasReadyAtOnceApartFromWhatWasDelivered) {
+  box_.Open();
+  box_.Put("now", kDueNow);
+  box_.Put("past", box_.InMs(-5));
+  const StoreStats stats = box_.store->Stats();
+  EXPECT_EQ(stats.put_messages, 2u);
+  EXPECT_EQ(stats.at_once_messages, 2u);
+  EXPECT_EQ(stats.delivered_messages, 0u);
 }
 
 TEST_F(WriterTest, AReadyVersionGrowsWithReadyMessagesOnly) {
