@@ -1,5 +1,6 @@
 #include "broker/staging.h"
 
+#include <iterator>
 #include <utility>
 
 namespace hourglass {
@@ -24,8 +25,12 @@ bool Staging::Push(Op&& op, std::string_view payload, bool always) {
   Shard& shard = shards_[ShardOfThread()];
   {
     MutexLock lock(&shard.mu);
-    shard.batch.bytes.append(payload);
-    shard.batch.ops.push_back(std::move(op));
+    if (shard.batches.empty() || shard.batches.back().IsFull(payload.size())) {
+      shard.batches.push_back(TakeSpare());
+    }
+    OpBatch& batch = shard.batches.back();
+    batch.bytes.append(payload);
+    batch.ops.push_back(std::move(op));
   }
   // Only the first push after a drain has to tell anybody.
   if (!signal_.exchange(true) && sleeping_.load()) Wake();
@@ -36,33 +41,35 @@ bool Staging::Drain(std::deque<OpBatch>* out) {
   signal_.store(false);
   bool any = false;
   for (Shard& shard : shards_) {
-    OpBatch batch = TakeSpare();
+    std::vector<OpBatch> taken;
     {
       MutexLock lock(&shard.mu);
-      std::swap(batch, shard.batch);
+      taken.swap(shard.batches);
     }
-    if (batch.ops.empty()) {
-      Recycle(std::move(batch));
-      continue;
-    }
-    out->push_back(std::move(batch));
-    any = true;
+    any |= !taken.empty();
+    std::move(taken.begin(), taken.end(), std::back_inserter(*out));
   }
   return any;
 }
 
 OpBatch Staging::TakeSpare() {
-  MutexLock lock(&spares_mu_);
-  if (spares_.empty()) return {};
-  OpBatch batch = std::move(spares_.back());
-  spares_.pop_back();
+  {
+    MutexLock lock(&spares_mu_);
+    if (!spares_.empty()) {
+      OpBatch batch = std::move(spares_.back());
+      spares_.pop_back();
+      return batch;
+    }
+  }
+  OpBatch batch;
+  batch.bytes.reserve(OpBatch::kBytesMax);
+  batch.ops.reserve(OpBatch::kOpsMax);
   return batch;
 }
 
 void Staging::Recycle(OpBatch&& batch) {
-  // What one flood needed is not kept for ever.
-  constexpr size_t kKeptBytesMax = 8u << 20;
-  if (batch.bytes.capacity() > kKeptBytesMax) return;
+  // One large message makes a batch larger than others: not kept for ever.
+  if (batch.bytes.capacity() > 2 * OpBatch::kBytesMax) return;
   batch.bytes.clear();
   batch.ops.clear();
   batch.next_op = 0;

@@ -64,8 +64,12 @@ struct Op {
   void Fail(const absl::Status& status);
 };
 
-// Ops with their payloads one behind the other.
+// Ops with their payloads one behind the other. Of one size, so that memory
+// goes round: what is staged takes little more than it is.
 struct OpBatch {
+  static constexpr size_t kBytesMax = 128u << 10;
+  static constexpr size_t kOpsMax = 512;
+
   std::string bytes;
   std::vector<Op> ops;
   // How far the writer is.
@@ -73,6 +77,11 @@ struct OpBatch {
   size_t next_byte = 0;
 
   bool done() const { return next_op == ops.size(); }
+  // A payload larger than a batch has one of its own.
+  bool IsFull(size_t payload_bytes) const {
+    return ops.size() >= kOpsMax ||
+           (!ops.empty() && bytes.size() + payload_bytes > kBytesMax);
+  }
 };
 
 class Staging {
@@ -83,7 +92,8 @@ class Staging {
   // ops (`always`) are let in: they are few, and they free space.
   bool Push(Op&& op, std::string_view payload, bool always = false);
 
-  // Appends what has gathered, shard by shard; returns true if anything.
+  // Appends what has gathered, shard by shard; returns true if anything. No
+  // batch of it is empty.
   bool Drain(std::deque<OpBatch>* out);
 
   // Gives the memory of a batch that is done to a later one: fresh megabytes
@@ -105,11 +115,12 @@ class Staging {
   static constexpr size_t kShards = 4;
   struct alignas(64) Shard {
     Mutex mu;
-    OpBatch batch ABSL_GUARDED_BY(mu);
+    std::vector<OpBatch> batches ABSL_GUARDED_BY(mu);
   };
   static size_t ShardOfThread();
 
-  static constexpr size_t kSparesMax = 2 * kShards;
+  // About eight megabytes.
+  static constexpr size_t kSparesMax = 32;
   OpBatch TakeSpare();
 
   const size_t bytes_max_;

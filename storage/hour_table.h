@@ -54,7 +54,7 @@ namespace hourglass {
 struct HourTableOptions {
   uint32_t open_segments_max = 1024;        // two files each
   size_t buffer_bytes_max = 32u << 20;      // over all segments
-  size_t segment_buffer_bytes = 64u << 10;  // one segment: flush beyond this
+  size_t segment_buffer_bytes = 32u << 10;  // one segment: flush beyond this
 };
 
 class HourTable {

@@ -56,6 +56,56 @@ TEST(StagingTest, InternalOpsAreAlwaysLetIn) {
   EXPECT_GT(staging.bytes(), 0u);
 }
 
+TEST(StagingTest, AFloodIsCutIntoBatchesOfOneSize) {
+  Staging staging(1u << 30);
+  const std::string payload(1000, 'x');
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(staging.Push(OpOf(payload), payload));
+  }
+  for (int i = 0; i < 2000; ++i) ASSERT_TRUE(staging.Push(OpOf(""), ""));
+  std::deque<OpBatch> batches;
+  ASSERT_TRUE(staging.Drain(&batches));
+  size_t ops = 0;
+  for (OpBatch& batch : batches) {
+    EXPECT_FALSE(batch.ops.empty());
+    EXPECT_LE(batch.ops.size(), OpBatch::kOpsMax);
+    EXPECT_LE(batch.bytes.size(), OpBatch::kBytesMax);
+    ops += batch.ops.size();
+    staging.Recycle(std::move(batch));
+  }
+  EXPECT_EQ(ops, 4000u);
+}
+
+TEST(StagingTest, APayloadLargerThanABatchIsTaken) {
+  Staging staging(1u << 30);
+  const std::string large(OpBatch::kBytesMax * 3, 'L');
+  ASSERT_TRUE(staging.Push(OpOf("a"), "a"));
+  ASSERT_TRUE(staging.Push(OpOf(large), large));
+  ASSERT_TRUE(staging.Push(OpOf("b"), "b"));
+  std::deque<OpBatch> batches;
+  ASSERT_TRUE(staging.Drain(&batches));
+  ASSERT_EQ(batches.size(), 3u);
+  EXPECT_EQ(batches[0].bytes, "a");
+  EXPECT_EQ(batches[1].bytes, large);
+  EXPECT_EQ(batches[2].bytes, "b");
+}
+
+TEST(StagingTest, ARecycledBatchIsEmpty) {
+  Staging staging(1u << 20);
+  std::deque<OpBatch> batches;
+  for (const char* payload : {"first", "second"}) {
+    ASSERT_TRUE(staging.Push(OpOf(payload), payload));
+    ASSERT_TRUE(staging.Drain(&batches));
+    ASSERT_EQ(batches.size(), 1u);
+    EXPECT_EQ(batches[0].bytes, payload);
+    EXPECT_EQ(batches[0].ops.size(), 1u);
+    batches[0].next_op = 1;
+    batches[0].next_byte = batches[0].bytes.size();
+    staging.Recycle(std::move(batches.front()));
+    batches.clear();
+  }
+}
+
 TEST(StagingTest, KeepsTheOrderOfEachThread) {
   constexpr int kThreads = 8;
   constexpr int64_t kOps = 3000;
