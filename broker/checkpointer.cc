@@ -41,10 +41,12 @@ bool Checkpointer::Due() const {
 }
 
 bool Checkpointer::NothingChanged() const {
-  return !first_ && state_->applied == applied_after_ && done_before_.empty();
+  // An hour that is done while nothing else happens: its files are to go.
+  return !first_ && state_->applied == applied_after_ && done_before_.empty() &&
+         DoneHours().empty();
 }
 
-std::vector<Hour> Checkpointer::DoneHours() {
+std::vector<Hour> Checkpointer::DoneHours() const {
   std::vector<Hour> done;
   const Hour now = HourOf(state_->hand.cursor());
   for (const auto& [hour, facts] : state_->applier.hours().AllFacts()) {
@@ -64,7 +66,7 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
                         std::back_inserter(noted.retiring));
   RETURN_IF_ERROR(RetireHours(noted.retiring));
   const Hour forget = HourOf(state_->hand.cursor()) - kRetiredHoursKept;
-  const auto forgotten = state_->applier.hours().ForgetRetired(forget);
+  const auto forgotten = state_->applier.ForgetRetired(forget);
   ASSIGN_OR_RETURN(noted.changes, state_->applier.TakeChanges());
   noted.changes.update.forgotten_hours = forgotten;
   noted.applied = state_->applied;

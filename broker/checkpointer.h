@@ -63,7 +63,7 @@ class Checkpointer {
   };
   absl::StatusOr<Noted> Note();
   absl::StatusOr<CheckpointRecord> Store(const Noted& noted);
-  std::vector<Hour> DoneHours();
+  std::vector<Hour> DoneHours() const;
   bool NothingChanged() const;
   absl::Status Delete();
   // Under the state lock.

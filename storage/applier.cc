@@ -171,6 +171,12 @@ absl::Status Applier::Retire(Hour hour) {
   return hours_.Retire(hour);
 }
 
+std::vector<Hour> Applier::ForgetRetired(Hour before) {
+  std::vector<Hour> forgotten = hours_.ForgetRetired(before);
+  for (const Hour hour : forgotten) delivered_.erase(hour);
+  return forgotten;
+}
+
 absl::StatusOr<Applier::Changes> Applier::TakeChanges() {
   Changes changes;
   ASSIGN_OR_RETURN(changes.hours, hours_.TakeChanges());

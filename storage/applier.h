@@ -96,6 +96,8 @@ class Applier {
   // RemoveRetired, to be called when that is durable, unlinks its files.
   absl::Status Retire(Hour hour);
   absl::Status RemoveRetired() { return hours_.RemoveRetired(); }
+  // As HourTable's.
+  std::vector<Hour> ForgetRetired(Hour before);
 
   // Everything since the last call. The facts are complete; applied offset,
   // replay offset and cursor are the caller's to fill in.

@@ -67,12 +67,28 @@ TEST_F(CheckpointerTest, DeletingLagsOneCheckpointBehind) {
   box_.Put("a", box_.InMs(500));
   OneMore();
   box_.clock.AdvanceMs(kMsPerHour);
-  box_.Step();
-  OneMore();  // the first checkpoint that finds it done
+  const uint64_t before = Checkpoints();
+  box_.Step();  // the first checkpoint that finds it done
+  EXPECT_EQ(Checkpoints(), before + 1);
   EXPECT_TRUE(HasFiles(hour));
   OneMore();
-  OneMore();
+  EXPECT_EQ(Checkpoints(), before + 2);
   EXPECT_FALSE(HasFiles(hour));
+}
+
+TEST_F(CheckpointerTest, AnIdleStoreDeletesTheHourThatItFinishedLast) {
+  box_.Open();
+  const Hour hour = HourOf(box_.InMs(500));
+  box_.Put("a", box_.InMs(500));
+  box_.Advance(3000);
+  EXPECT_TRUE(HasFiles(hour));  // the hour goes on
+  box_.clock.AdvanceMs(kMsPerHour);
+  box_.Advance(5000);
+  EXPECT_FALSE(HasFiles(hour));
+  // And then there is peace.
+  const uint64_t bytes = box_.fs->bytes_written();
+  box_.Advance(10'000);
+  EXPECT_EQ(box_.fs->bytes_written(), bytes);
 }
 
 TEST_F(CheckpointerTest, AnHourWithAPendingMessageIsKept) {

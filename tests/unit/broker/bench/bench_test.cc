@@ -185,9 +185,9 @@ TEST_F(BenchTest, SteadyWithoutConsumer) {
 // A message that becomes due on its way to the log is ready at once and never
 // "delivered"; that is none lost.
 TEST_F(BenchTest, SteadyCountsWhatIsDueBeforeItIsWritten) {
-  const Json report = RunJson(
-      "steady", {"--rate", "200", "--seconds", "1", "--start", "0ms",
-                 "--spread", "1ms", "--no-consumer"});
+  const Json report =
+      RunJson("steady", {"--rate", "200", "--seconds", "1", "--start", "0ms",
+                         "--spread", "1ms", "--no-consumer"});
   EXPECT_GT(report["put_messages_in_all"], 0);
 }
 
