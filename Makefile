@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clang configure build run test bench asan tsan format \
+.PHONY: help deps clang configure build run test bench asan tsan fuzz format \
         check-format check-headers tidy install clean
 
 help:
@@ -17,6 +17,7 @@ help:
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
 	@echo "  make tsan     the tests with threads of our own under ThreadSanitizer"
+	@echo "  make fuzz     fuzz every parser, SECONDS=60 each"
 	@echo "  make format   clang-format every source file"
 	@echo "  make tidy     clang-tidy the files changed since main (ALL=1: all)"
 	@echo "  make install  install library and program (PREFIX=/usr/local)"
@@ -58,6 +59,10 @@ bench: build
 asan tsan: deps
 	@tools/run_sanitizer.sh $@ $(JOBS)
 
+SECONDS ?= 60
+fuzz: deps
+	@tools/run_fuzzers.sh $(SECONDS)
+
 format: clang
 	@tools/format.sh
 
@@ -76,4 +81,4 @@ install: build
 	@echo "==> Installed. In CMake: find_package(Hourglass), link Hourglass::hourglass."
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy data
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy $(BUILD)-fuzz data

@@ -66,6 +66,8 @@ class Decoder {
       if (shift == 28 && byte > 0x0f) return false;
       result |= static_cast<uint32_t>(byte & 0x7f) << shift;
       if (byte < 0x80) {
+        // One spelling of each value: what decodes encodes to the same bytes.
+        if (byte == 0 && shift > 0) return false;
         *value = result;
         return true;
       }

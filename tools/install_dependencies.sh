@@ -4,6 +4,7 @@
 #
 #   tools/install_dependencies.sh           what building and testing needs
 #   tools/install_dependencies.sh --clang   also clang-format and clang-tidy
+#   tools/install_dependencies.sh --fuzz    also clang and its fuzzer
 #   tools/install_dependencies.sh --list    print the package names
 set -euo pipefail
 
@@ -19,16 +20,18 @@ packages=(
 )
 # Half a gigabyte that only `make format` and `make tidy` need.
 clang_packages=(clang-format clang-tidy)
+fuzz_packages=(clang libclang-rt-dev)
 
 case "${1:-}" in
   "") ;;
   --clang) packages+=("${clang_packages[@]}") ;;
+  --fuzz) packages+=("${fuzz_packages[@]}") ;;
   --list)
-    printf '%s\n' "${packages[@]}" "${clang_packages[@]}"
+    printf '%s\n' "${packages[@]}" "${clang_packages[@]}" "${fuzz_packages[@]}"
     exit 0
     ;;
   *)
-    echo "usage: $0 [--clang | --list]" >&2
+    echo "usage: $0 [--clang | --fuzz | --list]" >&2
     exit 2
     ;;
 esac

@@ -9,6 +9,7 @@
 #include "broker/program/duration.h"
 #include "broker/program/json_text.h"
 #include "broker/program/text.h"
+#include "storage/message_codec.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -85,6 +86,13 @@ bool DayExists(int year, int month, int day) {
   return civil.year() == year && civil.month() == month && civil.day() == day;
 }
 
+// A leap second or a zone west of Greenwich may leave the four-digit years.
+absl::StatusOr<int64_t> InRange(std::string_view text, int64_t ms) {
+  if (ms < 0) return Bad(text, "is before 1970");
+  if (ms > kDueMsMax) return Bad(text, "is after the year 9999");
+  return ms;
+}
+
 absl::StatusOr<int64_t> ParseRfc3339(std::string_view text) {
   Parts parts(text);
   int year, month, day, hour, minute, second, fraction_ms, offset_minutes;
@@ -105,8 +113,7 @@ absl::StatusOr<int64_t> ParseRfc3339(std::string_view text) {
   const absl::CivilSecond civil(year, month, day, hour, minute, second);
   const int64_t ms = (civil - absl::CivilSecond()) * kMsPerSecond +
                      fraction_ms - offset_minutes * int64_t{60'000};
-  if (ms < 0) return Bad(text, "is before 1970");
-  return ms;
+  return InRange(text, ms);
 }
 
 }  // namespace
@@ -117,7 +124,7 @@ absl::StatusOr<int64_t> ParseTimestamp(std::string_view text) {
   if (!IsDigits(text)) return ParseRfc3339(text);
   int64_t ms = 0;
   if (!absl::SimpleAtoi(ToAbsl(text), &ms)) return Bad(text, "is out of range");
-  return ms;
+  return InRange(text, ms);
 }
 
 absl::StatusOr<int64_t> ParseMoment(std::string_view text, int64_t now_ms) {

@@ -161,12 +161,14 @@ absl::StatusOr<Forecast> FakeDelayStore::GetForecast(Hour seconds_of) {
   Advance();
   std::map<int64_t, ForecastBucket> hours, seconds;
   for (const auto& [place, pending] : state_->pending) {
-    const auto count = [&](std::map<int64_t, ForecastBucket>& buckets,
+    // Named anew: clang 14 does not capture structured bindings.
+    const auto count = [&body = pending.message.body](
+                           std::map<int64_t, ForecastBucket>& buckets,
                            int64_t start_ms) {
       ForecastBucket& bucket = buckets[start_ms];
       bucket.start_ms = start_ms;
       ++bucket.messages;
-      bucket.bytes += pending.message.body.size();
+      bucket.bytes += body.size();
     };
     const Hour hour = HourOf(place.first);
     count(hours, StartMs(hour));

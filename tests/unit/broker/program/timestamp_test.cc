@@ -66,7 +66,13 @@ TEST(TimestampTest, RefusesWithReason) {
       {"1970-01-01T00:00:00+01:00",
        R"("1970-01-01T00:00:00+01:00" is before 1970)"},
       {"-5", R"("-5" is before 1970)"},
-      {"99999999999999999999", R"("99999999999999999999" is out of range)"}};
+      {"99999999999999999999", R"("99999999999999999999" is out of range)"},
+      // Found by fuzzing: what could not be written as a moment again.
+      {"9999-12-31T23:59:60Z",
+       R"("9999-12-31T23:59:60Z" is after the year 9999)"},
+      {"9999-12-31T23:59:59-00:01",
+       R"("9999-12-31T23:59:59-00:01" is after the year 9999)"},
+      {"253402300800000", R"("253402300800000" is after the year 9999)"}};
   for (const auto& [text, what] : kCases) {
     const auto parsed = ParseTimestamp(text);
     ASSERT_FALSE(parsed.ok()) << text << " = " << *parsed;
