@@ -200,6 +200,7 @@ absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
   {
     MutexLock lock(&mutex_);
     db_.reset(db);
+    status_ = absl::OkStatus();
   }
   return EnsureIdentity(id);
 }
@@ -208,7 +209,10 @@ absl::Status CheckpointStore::Impl::Reopen() {
   {
     MutexLock lock(&mutex_);
     db_ = nullptr;
-    status_ = absl::OkStatus();
+    // Readers meet this until there is a database again, however long that
+    // takes on a full disk.
+    status_ = absl::UnavailableError(
+        absl::StrCat(dir_.string(), ": the checkpoint is not open"));
   }
   RETURN_IF_ERROR(Open(id_, background_));
   return Load().status();
