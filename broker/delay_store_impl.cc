@@ -424,7 +424,13 @@ absl::Status DelayStoreImpl::CommitProgress(std::string_view topic,
     return absl::InvalidArgumentError(absl::StrCat(
         "group: ", group.size(), " bytes; expected 1 to ", kTopicBytesMax));
   }
-  if (next <= Progress(topic, group)) return absl::OkStatus();
+  if (next <= Progress(topic, group)) {
+    // Somebody said so already; that need not be durable yet, and after a
+    // failed write never will be.
+    Op barrier;
+    barrier.kind = Op::Kind::kBarrier;
+    return StageAndWait(std::move(barrier), "").status;
+  }
   const QueueIndex end = state_->applier.queues().Facts(topic).next;
   if (next > end) {
     return absl::InvalidArgumentError(absl::StrCat("next: ", next.value(),

@@ -118,7 +118,7 @@ class Oracle {
   void ComparePending(const std::vector<PendingMessage>& listed);
   void CheckProgress(DelayStore* store);
   void CheckDamagedTopic(DelayStore* store, const std::string& topic,
-                         std::set<std::string>* in_log);
+                         std::map<std::string, MessageKey>* in_log);
   std::string CheckDamagedReady(const ReadyMessage& ready) const;
 
   const std::vector<std::string> topics_;

@@ -140,7 +140,9 @@ bool SimRun::Open() {
   }
   store_ = *std::move(store);
   ++totals_.lives;
-  oracle_.AfterOpen(store_.get());
+  // What was retired while the store closed is gone now.
+  oracle_.CheckFiles(store_.get(), fs_->Files());
+  if (!failed()) oracle_.AfterOpen(store_.get());
   return !failed();
 }
 
@@ -302,6 +304,7 @@ bool SimRun::OpenDamaged() {
 
 void SimRun::DamagedLife(bool by_power_loss) {
   damaged_ = true;
+  oracle_.BeginTrouble();
   const bool while_open = !by_power_loss && Chance(40);
   if (by_power_loss) {
     LosePower();
@@ -313,8 +316,9 @@ void SimRun::DamagedLife(bool by_power_loss) {
   if (!while_open && !OpenDamaged()) return;
   Live(Upto(15));
   if (!failed() && Chance(50)) {
+    oracle_.CheckDamaged(store_.get(), /*finished=*/false);
     Chance(50) ? LosePower() : Kill();
-    if (!OpenDamaged()) return;
+    if (failed() || !OpenDamaged()) return;
   }
   if (!failed()) DeliverAll();
   if (!failed()) oracle_.CheckDamaged(store_.get(), /*finished=*/true);
