@@ -56,9 +56,11 @@ void KeepQuiet(rocksdb::Options* options) {
 }
 
 // Without threads of its own a database does the same in every run: no
-// compaction, and flushes only where Commit asks and waits for one.
+// compaction, files opened one after the other, and flushes only where Commit
+// asks and waits for one.
 void KeepDeterministic(rocksdb::Options* options) {
   options->max_background_jobs = 1;
+  options->max_file_opening_threads = 1;
   options->disable_auto_compactions = true;
   options->write_buffer_size = 8 * kWriteBufferBytes;
 }
