@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/checksum.h"
+#include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -62,6 +63,7 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
   std::set_intersection(noted.done.begin(), noted.done.end(),
                         done_before_.begin(), done_before_.end(),
                         std::back_inserter(noted.retiring));
+  if (PlantedBug("hour_unlinked_early")) noted.retiring = noted.done;
   RETURN_IF_ERROR(RetireHours(noted.retiring));
   const Hour forget = HourOf(state_->hand.cursor()) - kRetiredHoursKept;
   const auto forgotten = state_->applier.hours().ForgetRetired(forget);
@@ -71,6 +73,9 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
   noted.changes.update.applied = state_->applied;
   noted.changes.update.cursor = state_->hand.cursor();
   noted.changes.update.replay_from = state_->hand.ReplayFrom(state_->applied);
+  if (PlantedBug("replay_floor_ignored")) {
+    noted.changes.update.replay_from = state_->applied;
+  }
   return noted;
 }
 
@@ -83,6 +88,9 @@ absl::Status Checkpointer::RunOnce() {
     last_end_ns_ = begin_ns;
     if (NothingChanged()) return absl::OkStatus();
     ASSIGN_OR_RETURN(waiting_, Note());
+  }
+  if (PlantedBug("hour_unlinked_early")) {
+    RETURN_IF_ERROR(state_->applier.RemoveRetired());
   }
   ASSIGN_OR_RETURN(const CheckpointRecord record, Store(*waiting_));
   Noted noted = *std::move(waiting_);
@@ -105,7 +113,9 @@ absl::Status Checkpointer::RunOnce() {
 }
 
 absl::StatusOr<CheckpointRecord> Checkpointer::Store(const Noted& noted) {
-  RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
+  if (!PlantedBug("checkpoint_before_files")) {
+    RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
+  }
   Op barrier;
   barrier.kind = Op::Kind::kBarrier;
   RETURN_IF_ERROR(stage_(std::move(barrier), ""));

@@ -167,6 +167,17 @@ FaultPlan FaultPlan::Draw(Random* random) {
 Fault FaultPlan::DrawFault(Random* random) const {
   Fault fault;
   fault.kind = errors[random->Uniform(errors.size())];
+  // The log's own write and sync are what everything rests on.
+  if (Chance(random, 30)) {
+    const FaultKind log_faults[] = {
+        FaultKind::kSyncErrorClean, FaultKind::kSyncErrorClean,
+        FaultKind::kSyncErrorRevert, FaultKind::kShortWrite};
+    fault.kind = log_faults[random->Uniform(4)];
+    fault.where = "commitlog";
+    fault.nth = 1 + static_cast<uint32_t>(random->Uniform(8));
+    fault.sticky = Chance(random, 10);
+    return fault;
+  }
   const char* const places[] = {"",      "",       "",          "commitlog",
                                 "hours", "queues", "checkpoint"};
   fault.where = places[random->Uniform(7)];

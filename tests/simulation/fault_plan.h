@@ -137,7 +137,7 @@ struct FaultPlan {
   std::vector<FaultKind> damages;
 
   static FaultPlan Draw(Random* random);
-  // Of the kinds in `errors`; there is at least one.
+  // Of the kinds in `errors`, or one that strikes the log.
   Fault DrawFault(Random* random) const;
   std::string ToString() const;
 };

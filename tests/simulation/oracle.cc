@@ -264,8 +264,19 @@ void Oracle::CheckFiles(DelayStore* store,
 void Oracle::AfterOpen(DelayStore* store) {
   done_since_.clear();
   Settle(store);
+  CheckNotices(store);
   if (failed()) return;
   ReadOldReady(store);
+}
+
+// A disk that keeps its promises never makes a store rebuild what it had, nor
+// fall back to an older checkpoint: that would hide that something was lost.
+void Oracle::CheckNotices(DelayStore* store) {
+  if (error_in_open_) return;
+  for (const std::string& notice : store->Stats().notices) {
+    if (absl::StrContains(notice, "torn tail")) continue;
+    Fail("the disk was honest, but: " + notice);
+  }
 }
 
 void Oracle::Settle(DelayStore* store) {
@@ -292,6 +303,7 @@ void Oracle::Settle(DelayStore* store) {
 }
 
 void Oracle::AfterStep(DelayStore* store, int64_t before_ms) {
+  highest_ms_ = std::max(highest_ms_, now_ms());
   if (damaged_) return;
   ReadNewReady(store);
   if (failed() || trouble_) return;

@@ -51,6 +51,9 @@ class Oracle {
   Oracle(std::vector<std::string> topics, Clock* clock)
       : topics_(std::move(topics)), clock_(clock) {}
 
+  // A copy goes on with a clock of its own.
+  void UseClock(Clock* clock) { clock_ = clock; }
+
   // "" while nothing is wrong, else the first thing that was.
   const std::string& failure() const { return failure_; }
   bool failed() const { return !failure_.empty(); }
@@ -75,6 +78,9 @@ class Oracle {
   void AfterOpen(DelayStore* store);
   // The trouble is over, and the store goes on without a restart.
   void Settle(DelayStore* store);
+  // An open met an I/O error, which the store may take for damage: it may
+  // have begun to rebuild its files from the log, and say so from now on.
+  void ErrorInOpen() { error_in_open_ = true; }
   // `before_ms`: the time when Step was called.
   void AfterStep(DelayStore* store, int64_t before_ms);
   // All that can be seen, compared. `files`: of the machine, by path.
@@ -117,18 +123,20 @@ class Oracle {
   void ListPending(DelayStore* store, std::vector<PendingMessage>* listed);
   void ComparePending(const std::vector<PendingMessage>& listed);
   void CheckProgress(DelayStore* store);
+  void CheckNotices(DelayStore* store);
   void CheckDamagedTopic(DelayStore* store, const std::string& topic,
                          std::map<std::string, MessageKey>* in_log);
   std::string CheckDamagedReady(const ReadyMessage& ready) const;
 
-  const std::vector<std::string> topics_;
-  Clock* const clock_;
+  std::vector<std::string> topics_;
+  Clock* clock_;
   std::string failure_;
   Model model_;
   std::vector<Given> given_;
   std::map<ConsumerAt, uint64_t> progress_;
   std::map<ConsumerAt, std::set<uint64_t>> progress_maybe_;  // not acknowledged
   bool trouble_ = false;
+  bool error_in_open_ = false;
   int64_t highest_ms_ = 0;  // of the clock, ever
   uint64_t delivered_ = 0;
   uint64_t settled_ = 0;

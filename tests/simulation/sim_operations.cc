@@ -74,7 +74,7 @@ Message SimRun::SomeMessage() {
   message.stored_ms = now_ms();
   if (Chance(20)) message.tag = "tag";
   if (Chance(10)) message.properties = {{"key", "value"}};
-  message.body.resize(Chance(10) ? 1000 : Upto(60));
+  message.body.resize(Chance(large_percent_) ? 1000 : Upto(60));
   for (char& byte : message.body) byte = static_cast<char>(random_.Next());
   return message;
 }
@@ -97,12 +97,12 @@ int64_t SimRun::SomePassingMs() {
 void SimRun::OneOperation() {
   ++totals_.operations;
   const uint64_t die = Upto(99);
-  if (die < 40) return Put(1);
+  if (die < 34) return Put(1);
   if (die < 46) return Put(2 + Upto(12));
   if (die < 58) return Cancel();
   if (die < 66) return Move();
-  if (die < 72) return CommitProgress();
-  if (die < 74 && Chance(plan_.clock_percent * 10)) return StepClock();
+  if (die < 74) return CommitProgress();
+  if (die < 76 && Chance(plan_.clock_percent * 10)) return StepClock();
   PassTime();
 }
 
@@ -157,10 +157,15 @@ void SimRun::CommitProgress() {
   const uint64_t known = oracle_.progress(topic, "g");
   const uint64_t end = oracle_.model().ready_count(topic);
   if (known >= end) return;
-  const uint64_t next = known + 1 + Upto(end - known - 1);
-  Note(absl::StrCat("progress ", topic, " ", next));
-  oracle_.ProgressAnswered(
-      topic, "g", next, store_->CommitProgress(topic, "g", QueueIndex(next)));
+  uint64_t next = known + 1 + Upto(end - known - 1);
+  // Consumers say it again, or something older, above all when they got an
+  // error.
+  for (uint64_t times = 1 + Upto(1); times > 0 && !failed(); --times) {
+    Note(absl::StrCat("progress ", topic, " ", next));
+    oracle_.ProgressAnswered(
+        topic, "g", next, store_->CommitProgress(topic, "g", QueueIndex(next)));
+    next = known + 1 + Upto(next - known - 1);
+  }
 }
 
 void SimRun::PassTime() {

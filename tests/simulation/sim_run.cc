@@ -40,7 +40,9 @@ SimRun::SimRun(uint64_t seed)
       clock_(kStartMs),
       fs_(std::make_unique<SimFileSystem>(&clock_, plan_, random_.Next(),
                                           &counts_)),
-      oracle_({"a", "b"}, &clock_) {}
+      oracle_({"a", "b"}, &clock_) {
+  large_percent_ = OneOf<uint64_t>({2, 10, 60});
+}
 
 SimRun::~SimRun() { store_.reset(); }
 
@@ -118,7 +120,10 @@ void SimRun::InterruptedOpens() {
       fs_->Arm(fault);
     }
     auto store = DelayStore::Open(kDir, options_);
-    if (fs_->errors() > 0) Count(&counts_, FaultKind::kErrorInOpen);
+    if (fs_->errors() > 0) {
+      Count(&counts_, FaultKind::kErrorInOpen);
+      oracle_.ErrorInOpen();
+    }
     fs_->Disarm();
     // What it opened is used no further: it may already have failed.
     auto after =
@@ -203,7 +208,9 @@ void SimRun::EndLife() {
     CloseStore();
     if (fs_->power_is_off() || Chance(50)) LosePower();
   } else {
-    Chance(60) ? LosePower() : Kill();
+    // After an error the page cache may hold what the disk never got: the
+    // next life must not believe it.
+    Chance(fs_->errors() > 0 ? 25 : 60) ? LosePower() : Kill();
   }
   Downtime();
 }

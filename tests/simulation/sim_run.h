@@ -116,6 +116,7 @@ class SimRun {
   std::deque<std::string> story_;
   uint64_t next_id_ = 0;
   bool damaged_ = false;
+  uint64_t large_percent_ = 10;  // of messages: a kilobyte
 };
 
 }  // namespace hourglass
