@@ -16,6 +16,14 @@ namespace {
 // would give out the same MessageKey twice.
 constexpr int32_t kRetiredHoursKept = 366 * 24;
 
+// A sync that failed is not tried again, whatever the reason: the pages count
+// as clean now, so the next one would say OK about data that never reached the
+// disk. Not even for want of space, which is retried everywhere else.
+absl::Status NotToBeRetried(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::UnavailableError(status.message());
+}
+
 }  // namespace
 
 Checkpointer::Checkpointer(StoreState* state, StageAndWait stage)
@@ -114,7 +122,8 @@ absl::Status Checkpointer::RunOnce() {
 
 absl::StatusOr<CheckpointRecord> Checkpointer::Store(const Noted& noted) {
   if (!PlantedBug("checkpoint_before_files")) {
-    RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
+    const absl::Status synced = state_->applier.SyncFiles(noted.changes);
+    if (!synced.ok()) return NotToBeRetried(synced);
   }
   Op barrier;
   barrier.kind = Op::Kind::kBarrier;
