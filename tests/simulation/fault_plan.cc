@@ -156,10 +156,10 @@ FaultPlan FaultPlan::Draw(Random* random) {
   plan.power_loss_percent = static_cast<uint32_t>(OneOf(random, {20, 50, 100}));
   plan.in_open_percent = static_cast<uint32_t>(OneOf(random, {0, 20, 60}));
   plan.slow_sync_percent = static_cast<uint32_t>(OneOf(random, {0, 0, 0, 5}));
-  plan.clock_percent = static_cast<uint32_t>(OneOf(random, {0, 0, 3}));
+  plan.clock_percent = static_cast<uint32_t>(OneOf(random, {0, 3, 10}));
   plan.no_space_budget = Chance(random, 20);
   plan.errors = Some(random, kHonestErrors);
-  plan.damage = Chance(random, 25);
+  plan.damage = Chance(random, 35);
   plan.damages = Some(random, kDamages);
   return plan;
 }

@@ -64,7 +64,7 @@ void Oracle::CheckAnswer(const Given& given, CancelAnswer answer) {
                       "\", but it ", ToAbsl(truth)));
   };
   if (current && known.state == ModelState::kReady) {
-    if (!already) wrong("is delivered");
+    if (!already && !moved_to_ready_.contains(given.id)) wrong("is delivered");
     return;
   }
   if (answer == CancelAnswer::kCancelled) return;
@@ -141,6 +141,10 @@ void Oracle::ReadNewReady(DelayStore* store) {
         break;
       }
       for (const ReadyMessage& ready : *read) {
+        const ModelMessage* known = model_.Find(ready.message.id);
+        if (known != nullptr && known->handle.number != ready.key.number) {
+          moved_to_ready_.insert(ready.message.id);
+        }
         std::string wrong = model_.Ready(topic, ready, highest_ms_);
         if (!wrong.empty()) return Fail(std::move(wrong));
       }

@@ -141,6 +141,8 @@ class Oracle {
   uint64_t delivered_ = 0;
   uint64_t settled_ = 0;
 
+  // Ready by a move that was not acknowledged: their handles were cancelled.
+  std::set<std::string> moved_to_ready_;
   // Hours whose numbers may be forgotten: their files were seen to be gone.
   std::set<Hour> gone_;
   // Hours that were seen done, and how many checkpoints there were then.

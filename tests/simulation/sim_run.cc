@@ -160,6 +160,7 @@ void SimRun::StartTrouble() {
     Note(absl::StrCat("power goes after ", calls));
     fs_->PowerOffAfter(calls);
   }
+  if (Chance(15)) return FailLargeGroup();
   if (Chance(50)) {
     for (uint64_t n = 1 + Upto(1); n > 0; --n) {
       const Fault fault = plan_.DrawFault(&random_);
@@ -167,6 +168,16 @@ void SimRun::StartTrouble() {
       fs_->Arm(fault);
     }
   }
+}
+
+// A group of many pages that the cache has and the disk never got.
+void SimRun::FailLargeGroup() {
+  const Fault fault{FaultKind::kSyncErrorClean, "commitlog", 1, false};
+  Note("arm " + fault.ToString());
+  fs_->Arm(fault);
+  const uint64_t before = std::exchange(large_percent_, 100);
+  Put(10 + Upto(10));
+  large_percent_ = before;
 }
 
 // A full disk refuses puts, goes on delivering, and takes puts again when

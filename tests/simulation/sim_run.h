@@ -85,6 +85,7 @@ class SimRun {
   void InterruptedOpens();
   bool Open();
   void StartTrouble();
+  void FailLargeGroup();
   void FillDisk();
   void EndLife();
   void CloseStore();
