@@ -4,8 +4,8 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clang configure build run test bench asan tsan fuzz format \
-        check-format check-headers tidy install clean
+.PHONY: help deps clang configure build run test bench simulate asan tsan \
+        fuzz format check-format check-headers tidy install clean
 
 help:
 	@echo "Hourglass: messages that must be delivered later."
@@ -14,6 +14,7 @@ help:
 	@echo "  make run      watch example messages arrive at their millisecond"
 	@echo "  make test     build everything and run all tests"
 	@echo "  make bench    short benchmarks, a few seconds each"
+	@echo "  make simulate power losses and broken disks, SECONDS=60 (SEED=n: one)"
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
 	@echo "  make tsan     the tests with threads of our own under ThreadSanitizer"
@@ -56,10 +57,16 @@ test: configure
 bench: build
 	@HOURGLASS=$(BUILD)/hourglass tools/run_bench.sh
 
+# Random histories on a disk that loses power, fails and rots.
+SECONDS ?= 60
+simulate: configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target simulate
+	@$(BUILD)/tests/simulate $(if $(SEED),--seed $(SEED),--seconds $(SECONDS)) \
+	  --jobs $(JOBS) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
+
 asan tsan: deps
 	@tools/run_sanitizer.sh $@ $(JOBS)
 
-SECONDS ?= 60
 fuzz: deps
 	@tools/run_fuzzers.sh $(SECONDS)
 

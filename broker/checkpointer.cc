@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/checksum.h"
+#include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -14,6 +15,14 @@ namespace {
 // an hour. A clock that is stepped back further than this and put into again
 // would give out the same MessageKey twice.
 constexpr int32_t kRetiredHoursKept = 366 * 24;
+
+// A sync that failed is not tried again, whatever the reason: the pages count
+// as clean now, so the next one would say OK about data that never reached the
+// disk. Not even for want of space, which is retried everywhere else.
+absl::Status NotToBeRetried(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return absl::UnavailableError(status.message());
+}
 
 }  // namespace
 
@@ -64,6 +73,7 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
   std::set_intersection(noted.done.begin(), noted.done.end(),
                         done_before_.begin(), done_before_.end(),
                         std::back_inserter(noted.retiring));
+  if (PlantedBug("hour_unlinked_early")) noted.retiring = noted.done;
   RETURN_IF_ERROR(RetireHours(noted.retiring));
   const Hour forget = HourOf(state_->hand.cursor()) - kRetiredHoursKept;
   const auto forgotten = state_->applier.ForgetRetired(forget);
@@ -73,6 +83,9 @@ absl::StatusOr<Checkpointer::Noted> Checkpointer::Note() {
   noted.changes.update.applied = state_->applied;
   noted.changes.update.cursor = state_->hand.cursor();
   noted.changes.update.replay_from = state_->hand.ReplayFrom(state_->applied);
+  if (PlantedBug("replay_floor_ignored")) {
+    noted.changes.update.replay_from = state_->applied;
+  }
   return noted;
 }
 
@@ -85,6 +98,9 @@ absl::Status Checkpointer::RunOnce() {
     last_end_ns_ = begin_ns;
     if (NothingChanged()) return absl::OkStatus();
     ASSIGN_OR_RETURN(waiting_, Note());
+  }
+  if (PlantedBug("hour_unlinked_early")) {
+    RETURN_IF_ERROR(state_->applier.RemoveRetired());
   }
   ASSIGN_OR_RETURN(const CheckpointRecord record, Store(*waiting_));
   Noted noted = *std::move(waiting_);
@@ -107,7 +123,10 @@ absl::Status Checkpointer::RunOnce() {
 }
 
 absl::StatusOr<CheckpointRecord> Checkpointer::Store(const Noted& noted) {
-  RETURN_IF_ERROR(state_->applier.SyncFiles(noted.changes));
+  if (!PlantedBug("checkpoint_before_files")) {
+    const absl::Status synced = state_->applier.SyncFiles(noted.changes);
+    if (!synced.ok()) return NotToBeRetried(synced);
+  }
   Op barrier;
   barrier.kind = Op::Kind::kBarrier;
   RETURN_IF_ERROR(stage_(std::move(barrier), ""));

@@ -9,6 +9,7 @@
 #include "recovery/open_store.h"
 #include "storage/checksum.h"
 #include "storage/message_codec.h"
+#include "storage/planted_bug.h"
 #include "storage/random.h"
 #include "storage/status_macros.h"
 #include "storage/text.h"
@@ -425,7 +426,14 @@ absl::Status DelayStoreImpl::CommitProgress(std::string_view topic,
     return absl::InvalidArgumentError(absl::StrCat(
         "group: ", group.size(), " bytes; expected 1 to ", kTopicBytesMax));
   }
-  if (next <= Progress(topic, group)) return absl::OkStatus();
+  if (next <= Progress(topic, group)) {
+    if (PlantedBug("progress_before_sync")) return absl::OkStatus();
+    // Somebody said so already; that need not be durable yet, and after a
+    // failed write never will be.
+    Op barrier;
+    barrier.kind = Op::Kind::kBarrier;
+    return StageAndWait(std::move(barrier), "").status;
+  }
   const QueueIndex end = state_->applier.queues().Facts(topic).next;
   if (next > end) {
     return absl::InvalidArgumentError(absl::StrCat("next: ", next.value(),

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
 #include "storage/message_codec.h"
+#include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -25,6 +26,7 @@ absl::Status Replay::Run() {
   }
   end_ = reader.end();
   torn_ = reader.torn();
+  if (torn_ && PlantedBug("tail_not_cut")) end_ = end_ + kLogBlockBytes;
   synced_ = std::max(reader.durable_before(), checkpoint_.applied);
   if (end_ < checkpoint_.applied) {
     return absl::DataLossError(absl::StrCat(
@@ -78,7 +80,9 @@ absl::Status Replay::OnDelivered(const LogRecord& record, bool apply) {
                      state_->applier.Find(record.hour, record.number));
     due_ms = StartMs(record.hour) + found.ms_into_hour;
   }
-  state_->ledger.Claim(record.hour, record.number);
+  if (!PlantedBug("delivered_ignored")) {
+    state_->ledger.Claim(record.hour, record.number);
+  }
   state_->hand.marks().Replayed(SecondOf(due_ms), record.offset);
   return absl::OkStatus();
 }
@@ -111,6 +115,7 @@ absl::Status Replay::OnCheckpoint(const LogRecord& record) {
 }
 
 absl::Status Replay::ArriveLate() {
+  if (PlantedBug("late_forgotten")) return absl::OkStatus();
   for (const auto& [at, offset] : maybe_late_) {
     ASSIGN_OR_RETURN(const IndexRecord found,
                      state_->applier.Find(at.first, at.second));

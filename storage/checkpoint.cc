@@ -56,9 +56,11 @@ void KeepQuiet(rocksdb::Options* options) {
 }
 
 // Without threads of its own a database does the same in every run: no
-// compaction, and flushes only where Commit asks and waits for one.
+// compaction, files opened one after the other, and flushes only where Commit
+// asks and waits for one.
 void KeepDeterministic(rocksdb::Options* options) {
   options->max_background_jobs = 1;
+  options->max_file_opening_threads = 1;
   options->disable_auto_compactions = true;
   options->write_buffer_size = 8 * kWriteBufferBytes;
 }
@@ -200,6 +202,7 @@ absl::Status CheckpointStore::Impl::Open(const StoreId& id, bool background) {
   {
     MutexLock lock(&mutex_);
     db_.reset(db);
+    status_ = absl::OkStatus();
   }
   return EnsureIdentity(id);
 }
@@ -208,7 +211,10 @@ absl::Status CheckpointStore::Impl::Reopen() {
   {
     MutexLock lock(&mutex_);
     db_ = nullptr;
-    status_ = absl::OkStatus();
+    // Readers meet this until there is a database again, however long that
+    // takes on a full disk.
+    status_ = absl::UnavailableError(
+        absl::StrCat(dir_.string(), ": the checkpoint is not open"));
   }
   RETURN_IF_ERROR(Open(id_, background_));
   return Load().status();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
 #include "storage/log_file_reader.h"
+#include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -137,7 +138,7 @@ absl::Status CommitLog::OpenLast(const std::vector<LogOffset>& bases,
 }
 
 absl::Status CommitLog::Rewrite(LogOffset from, LogOffset end) {
-  if (from >= end) return absl::OkStatus();
+  if (from >= end || PlantedBug("tail_trusted")) return absl::OkStatus();
   from = LogOffset(from.value() / kLogBlockBytes * kLogBlockBytes);
   const auto pages = std::make_unique<Page[]>(kRewriteBytes / sizeof(Page));
   char* const buffer = reinterpret_cast<char*>(pages.get());
@@ -230,7 +231,9 @@ absl::Status CommitLog::Sync() {
   RETURN_IF_ERROR(failure_);
   const LogOffset end(end_.load());
   if (end == durable()) return absl::OkStatus();
-  if (absl::Status status = file_->Sync(); !status.ok()) return Fail(status);
+  absl::Status status = file_->Sync();
+  if (!status.ok() && PlantedBug("sync_retried")) status = file_->Sync();
+  if (!status.ok()) return Fail(status);
   durable_.store(end.value());
   return absl::OkStatus();
 }

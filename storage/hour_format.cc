@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
+#include "storage/planted_bug.h"
 
 namespace hourglass {
 namespace {
@@ -198,8 +199,9 @@ absl::StatusOr<std::string_view> DecodeFrame(uint64_t salt, Hour hour,
   }
   const std::string_view payload = frame.substr(kFrameHeaderBytes);
   const uint64_t content = HashBytes(payload);
-  if (GetFixed<uint64_t>(frame.data() + kFrameSumAt) !=
-      Seal(salt, PlaceOf(hour, number), frame.size(), content)) {
+  if (!PlantedBug("frame_not_verified") &&
+      GetFixed<uint64_t>(frame.data() + kFrameSumAt) !=
+          Seal(salt, PlaceOf(hour, number), frame.size(), content)) {
     return absl::DataLossError("the frame's checksum is wrong");
   }
   if (hash != nullptr) *hash = content;

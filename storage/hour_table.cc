@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
 #include "storage/hour_format.h"
+#include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -230,12 +231,25 @@ absl::Status HourTable::FlushSegment(HourSegment* segment) {
 absl::Status HourTable::FlushLargest() {
   const size_t half_mean =
       buffered_bytes_ / std::max<size_t>(open_.size(), 1) / 2;
-  for (auto& [hour, open] : open_) {
-    if (open.segment->notes_.counted_bytes >= std::max<size_t>(half_mean, 1)) {
-      RETURN_IF_ERROR(FlushSegment(open.segment.get()));
+  for (HourSegment* segment : OpenByHour()) {
+    if (segment->notes_.counted_bytes >= std::max<size_t>(half_mean, 1)) {
+      RETURN_IF_ERROR(FlushSegment(segment));
     }
   }
   return absl::OkStatus();
+}
+
+// Files are written in the same order in every run: a hash table's order
+// depends on where the machine put it, and no run could be replayed.
+std::vector<HourSegment*> HourTable::OpenByHour() {
+  std::vector<HourSegment*> segments;
+  segments.reserve(open_.size());
+  for (auto& [hour, open] : open_) segments.push_back(open.segment.get());
+  std::sort(segments.begin(), segments.end(),
+            [](const HourSegment* a, const HourSegment* b) {
+              return a->hour() < b->hour();
+            });
+  return segments;
 }
 
 // --- Facts ---
@@ -261,9 +275,9 @@ uint32_t HourTable::open_segments() const {
 
 absl::StatusOr<HourTable::Changes> HourTable::TakeChanges() {
   RETURN_IF_ERROR(RemoveRetired());
-  for (auto& [hour, open] : open_) {
-    RETURN_IF_ERROR(FlushSegment(open.segment.get()));
-    if (!open.segment->notes_.dirty) open.segment->TrimBuffers(0);
+  for (HourSegment* segment : OpenByHour()) {
+    RETURN_IF_ERROR(FlushSegment(segment));
+    if (!segment->notes_.dirty) segment->TrimBuffers(0);
   }
   Changes changes;
   changes.hours.reserve(dirty_.size());
@@ -295,6 +309,7 @@ absl::Status HourTable::SyncFiles(const Changes& changes) {
       RETURN_IF_ERROR(SyncByName(change.hour));
     }
   }
+  if (PlantedBug("directory_not_synced")) return absl::OkStatus();
   return changes.dir_changed ? fs_->SyncDir(dir_) : absl::OkStatus();
 }
 

@@ -139,6 +139,7 @@ class HourTable {
 
   absl::Status FlushSegment(HourSegment* segment);
   absl::Status FlushLargest();
+  std::vector<HourSegment*> OpenByHour();
 
   absl::StatusOr<Changed> TakeChange(Hour hour);
   absl::Status SyncByName(Hour hour);

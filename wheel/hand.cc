@@ -84,8 +84,11 @@ size_t Hand::TakeLate(int64_t now_ms, size_t count_max, size_t bytes_max,
 Hand::Batch Hand::Take(int64_t now_ms, size_t count_max, size_t bytes_max) {
   SplitIfBehind(now_ms);
   Batch batch;
-  const size_t share = overdue_ ? count_max / 2 : count_max;
-  const size_t share_bytes = overdue_ ? bytes_max / 2 : bytes_max;
+  // Never nothing: what is due now would wait for all that is overdue.
+  const size_t share =
+      overdue_ ? std::max<size_t>(count_max / 2, 1) : count_max;
+  const size_t share_bytes =
+      overdue_ ? std::max<size_t>(bytes_max / 2, 1) : bytes_max;
   size_t bytes = TakeLate(now_ms, std::max<size_t>(share / 2, 1),
                           std::max<size_t>(share_bytes / 2, 1), &batch);
   const size_t late = batch.entries.size();

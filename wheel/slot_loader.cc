@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "storage/planted_bug.h"
 
 namespace hourglass {
 namespace {
@@ -44,6 +45,7 @@ class Gatherer {
   }
 
   void AddTombstone(const IndexRecord& record) {
+    if (PlantedBug("tombstone_ignored")) return;
     if (!Wants(KeyOf(record.ms_into_hour, record.target()))) return;
     cancelled_.insert(record.target().value());
     if (cancelled_.size() >= 2 * entries_max_) DropCancelled();
@@ -166,6 +168,10 @@ LoadResult Load(const LoadRequest& request) {
 }
 
 LoadMethod ChooseLoad(uint64_t records, uint64_t slots) {
+  // Small hours are never walked; the bug is where they are.
+  if (PlantedBug("heads_not_restored") || PlantedBug("walk_always")) {
+    return LoadMethod::kWalk;
+  }
   // One read fetches all of it.
   if (records * kIndexRecordBytes <= kOneReadBytes) return LoadMethod::kSweep;
   const uint64_t wanted = records * slots / kSlotsPerHour + 1;

@@ -80,6 +80,9 @@ class Model {
 
   // --- the truth ---
   const ModelMessage* Find(const std::string& id) const;
+  const std::map<std::string, ModelMessage>& messages() const {
+    return messages_;
+  }
   const Pending& pending() const { return pending_; }
   // Put at once and not seen in the ready log yet.
   const std::set<std::string>& due_at_once() const { return at_once_; }

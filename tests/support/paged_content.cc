@@ -91,14 +91,63 @@ void PagedContent::ForgetDirty() {
   dirty_pages_.clear();
 }
 
-PagedContent PagedContent::AfterCrash(SplitMix64* rng, int keep_percent) const {
+void PagedContent::Revert() {
+  for (const size_t page : dirty_pages_) {
+    Slot& slot = slots_[page];
+    slot.cached = slot.durable;
+    slot.dirty = false;
+    if (slot.cached != nullptr) ReservePage(&slot);
+  }
+  dirty_pages_.clear();
+  size_ = durable_size_;
+  if (slots_.size() < PageCount(size_)) slots_.resize(PageCount(size_));
+  // A page that a Truncate had cut off may have come back; one beyond the end
+  // may not.
+  for (size_t i = PageCount(size_); i < slots_.size(); ++i) {
+    if (slots_[i].reserved) --reserved_pages_;
+  }
+  slots_.resize(PageCount(size_));
+}
+
+bool PagedContent::WriteBack(uint64_t choice) {
+  if (dirty_pages_.empty()) return false;
+  const size_t at = choice % dirty_pages_.size();
+  Slot& slot = slots_[dirty_pages_[at]];
+  slot.durable = slot.cached;
+  slot.dirty = false;
+  dirty_pages_.erase(dirty_pages_.begin() + static_cast<ptrdiff_t>(at));
+  return true;
+}
+
+void PagedContent::Damage(uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t in_page = offset % kMemoryPageBytes;
+    const size_t n = std::min(bytes.size(), kMemoryPageBytes - in_page);
+    if (offset / kMemoryPageBytes >= slots_.size()) return;
+    Slot& slot = slots_[offset / kMemoryPageBytes];
+    const bool same = slot.cached == slot.durable;
+    for (PagePtr* page : {&slot.cached, &slot.durable}) {
+      if (page == &slot.durable && same) {
+        slot.durable = slot.cached;
+        break;
+      }
+      *page = *page == nullptr ? std::make_shared<Page>()
+                               : std::make_shared<Page>(**page);
+      std::memcpy((*page)->data() + in_page, bytes.data(), n);
+    }
+    offset += n;
+    bytes.remove_prefix(n);
+  }
+}
+
+template <typename PageAfter>
+PagedContent PagedContent::Crashed(uint64_t size, PageAfter page_after) const {
   PagedContent crashed;
-  const uint64_t size = CrashedSize(rng, keep_percent);
   const size_t pages = PageCount(size);
   crashed.slots_.resize(pages);
   for (size_t i = 0; i < std::min(pages, slots_.size()); ++i) {
     Slot& slot = crashed.slots_[i];
-    slot.cached = CrashedPage(slots_[i], rng, keep_percent);
+    slot.cached = page_after(slots_[i]);
     // A page cut off by a Truncate that the crash undid.
     if (i >= PageCount(size_)) slot.cached = slots_[i].durable;
     if (slot.cached != nullptr || slots_[i].reserved) {
@@ -110,6 +159,70 @@ PagedContent PagedContent::AfterCrash(SplitMix64* rng, int keep_percent) const {
   crashed.Sync();
   for (Slot& slot : crashed.slots_) slot.durable = slot.cached;
   return crashed;
+}
+
+PagedContent PagedContent::AfterCrash(SplitMix64* rng, int keep_percent) const {
+  return Crashed(CrashedSize(rng, keep_percent), [&](const Slot& slot) {
+    return CrashedPage(slot, rng, keep_percent);
+  });
+}
+
+PagedContent PagedContent::AfterPowerLoss(const PowerLoss& how, SplitMix64* rng,
+                                          PowerLossCounts* counts) const {
+  const uint64_t size = CrashedSize(rng, how.keep_percent);
+  if (size != size_) ++counts->sizes_lost;
+  return Crashed(size, [&](const Slot& slot) -> PagePtr {
+    if (!slot.dirty) return slot.durable;
+    if (rng->Percent(how.torn_percent)) {
+      ++counts->pages_torn;
+      return TornPage(slot, how, rng, counts);
+    }
+    if (rng->Percent(how.keep_percent)) {
+      ++counts->pages_kept;
+      return slot.cached;
+    }
+    ++counts->pages_lost;
+    if (slot.durable == nullptr && size > durable_size_) {
+      ++counts->pages_grown_zero;
+    }
+    return slot.durable;
+  });
+}
+
+// A disk writes whole sectors, in any order. One that was hit in the middle
+// holds anything in the bytes that were being written; where overwriting is
+// not powersafe, also in those beside them. Bytes that are written again with
+// what they hold already do not change: a sector is old or new.
+PagedContent::PagePtr PagedContent::TornPage(const Slot& slot,
+                                             const PowerLoss& how,
+                                             SplitMix64* rng,
+                                             PowerLossCounts* counts) {
+  static const Page kZeros{};
+  const char* const before =
+      slot.durable == nullptr ? kZeros.data() : slot.durable->data();
+  const char* const after =
+      slot.cached == nullptr ? kZeros.data() : slot.cached->data();
+  auto torn = std::make_shared<Page>();
+  for (size_t at = 0; at < kMemoryPageBytes; at += kMemorySectorBytes) {
+    char* const out = torn->data() + at;
+    const bool kept = rng->Percent(how.keep_percent);
+    std::memcpy(out, (kept ? after : before) + at, kMemorySectorBytes);
+    size_t first = 0;
+    size_t end = kMemorySectorBytes;
+    while (first < end && before[at + first] == after[at + first]) ++first;
+    if (first == end) continue;  // not written, or nothing new
+    while (before[at + end - 1] == after[at + end - 1]) --end;
+    if (kept || !rng->Percent(how.garbage_percent)) continue;
+    if (how.powersafe_overwrite) {
+      ++counts->sectors_garbage;
+    } else {
+      ++counts->sectors_trashed;
+      first = 0;
+      end = kMemorySectorBytes;
+    }
+    for (; first < end; ++first) out[first] = static_cast<char>(rng->Next());
+  }
+  return torn;
 }
 
 PagedContent::PagePtr PagedContent::CrashedPage(const Slot& slot,

@@ -41,6 +41,27 @@ class SplitMix64 {
   uint64_t state_;
 };
 
+// What a power loss does to what was not synced. Every page, size and sector
+// draws for itself.
+struct PowerLoss {
+  int keep_percent = 50;
+  int torn_percent = 10;     // of the changed pages: sector by sector
+  int garbage_percent = 30;  // of the lost sectors of a torn page
+  // False: a sector that was being written may be trashed as a whole, with
+  // bytes in it that were synced long ago.
+  bool powersafe_overwrite = true;
+};
+
+struct PowerLossCounts {
+  uint64_t pages_lost = 0;
+  uint64_t pages_kept = 0;
+  uint64_t pages_torn = 0;
+  uint64_t sectors_garbage = 0;   // in bytes that were being written
+  uint64_t sectors_trashed = 0;   // in bytes beside them
+  uint64_t sizes_lost = 0;        // grown or cut, and undone
+  uint64_t pages_grown_zero = 0;  // size kept, content not
+};
+
 class PagedContent {
  public:
   uint64_t size() const { return size_; }
@@ -61,6 +82,21 @@ class PagedContent {
   // from now on though they never reached the disk.
   void ForgetDirty();
 
+  // ... or the cache drops them, and reads show what the disk has.
+  void Revert();
+  // The kernel writes one changed page back on its own account; `choice`
+  // picks it. False if there is none.
+  bool WriteBack(uint64_t choice);
+  bool dirty() const { return !dirty_pages_.empty() || size_ != durable_size_; }
+
+  // Damage at rest, past all caches: overwrites bytes of the cached and the
+  // durable version, as far as each reaches, and marks nothing as changed.
+  void Damage(uint64_t offset, std::string_view bytes);
+
+  // As AfterCrash, but with all that `how` says.
+  PagedContent AfterPowerLoss(const PowerLoss& how, SplitMix64* rng,
+                              PowerLossCounts* counts) const;
+
   // What is there after a power loss. Of what was not synced each page is
   // kept, torn at a sector boundary, or lost; 0 loses all, 100 keeps all.
   PagedContent AfterCrash(SplitMix64* rng, int keep_percent) const;
@@ -80,6 +116,10 @@ class PagedContent {
   }
   static PagePtr CrashedPage(const Slot& slot, SplitMix64* rng,
                              int keep_percent);
+  template <typename PageAfter>
+  PagedContent Crashed(uint64_t size, PageAfter page_after) const;
+  static PagePtr TornPage(const Slot& slot, const PowerLoss& how,
+                          SplitMix64* rng, PowerLossCounts* counts);
   void GrowTo(uint64_t size);
   void MarkDirty(size_t page);
   void ReservePage(Slot* slot);

@@ -48,6 +48,40 @@ TEST_F(DiskTest, AFailedSyncStopsTheStoreForGood) {
   }
 }
 
+// Found by the simulator: the second call said OK, because the first had
+// changed what is in memory.
+TEST_F(DiskTest, ProgressThatMayNotBeDurableIsNotAcknowledged) {
+  box_.Open();
+  for (int i = 0; i < 5; ++i) box_.Put("m", kDueNow);
+  box_.fs->FailAfter(MemoryOp::kSync, 1, absl::DataLossError("bad"), true);
+  EXPECT_FALSE(box_.store->CommitProgress("t", "g", QueueIndex(3)).ok());
+  EXPECT_FALSE(box_.store->CommitProgress("t", "g", QueueIndex(2)).ok());
+  box_.Crash(0);
+  box_.Open();
+  EXPECT_EQ(box_.store->Progress("t", "g"), QueueIndex(0));
+}
+
+// Found by the simulator: a full disk may also say so when a file is synced.
+// The checkpoint tried again, was told OK, and counted on data that the disk
+// never got.
+TEST_F(DiskTest, ACheckpointWhoseFilesWereNotSyncedIsNotTriedAgain) {
+  for (int n = 1; n < 20; ++n) {
+    SCOPED_TRACE(testing::Message() << "sync " << n);
+    TestStore box;
+    box.Open();
+    for (int i = 0; i < 3; ++i) box.Put("m", box.InMs(kMsPerHour));
+    box.Put("now", kDueNow);
+    box.fs->FailAfter(MemoryOp::kSync, n,
+                      absl::ResourceExhaustedError("disk full"), false);
+    for (int i = 0; i < 4; ++i) box.Advance(1000);
+    box.Crash(0);
+    box.Open();
+    EXPECT_THAT(box.store->Stats().notices, testing::Each(HasSubstr("torn")));
+    box.Advance(kMsPerHour + 1000);
+    EXPECT_THAT(box.Ready(), ElementsAre("now", "m", "m", "m"));
+  }
+}
+
 TEST_F(DiskTest, AfterAFailureExactlyTheAckedAreKept) {
   for (int n = 1; n < 40; ++n) {
     SCOPED_TRACE(testing::Message() << "sync " << n);

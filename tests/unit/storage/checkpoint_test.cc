@@ -336,6 +336,20 @@ TEST_P(CheckpointCrashTest, AtAnyOperation) {
 INSTANTIATE_TEST_SUITE_P(KeepPercent, CheckpointCrashTest,
                          testing::Values(0, 20, 50, 80, 100));
 
+// Found by the simulator: readers met a null pointer.
+TEST_F(CheckpointTest, ADatabaseThatCannotBeOpenedAgainHasNoHeads) {
+  Write(1);
+  const auto full = absl::ResourceExhaustedError("disk full");
+  fs_->FailAfter(MemoryOp::kWrite, 1, full, /*sticky=*/true);
+  ASSERT_FALSE(store_->Write(Update(2)).ok());
+  ASSERT_FALSE(store_->Reopen().ok());
+  EXPECT_FALSE(store_->ReadHeads(Hour(490'001)).ok());
+  EXPECT_FALSE(store_->Write(Update(2)).ok());
+  fs_->ClearFaults();
+  ASSERT_TRUE(store_->Reopen().ok());
+  EXPECT_EQ(*store_->ReadHeads(Hour(490'001)), "heads10");
+}
+
 TEST_F(CheckpointTest, AFailedWriteClosesTheDatabase) {
   for (const auto& fault : {absl::DataLossError("bad block"),
                             absl::ResourceExhaustedError("disk full")}) {

@@ -96,6 +96,17 @@ TEST(HandTest, GivesOutAtTheMillisecondAndNotBefore) {
   EXPECT_EQ(driver.hand.NextDueMs(), 0);
 }
 
+// Found by the simulator: half of a byte was no byte, so what was due waited
+// until all that was overdue was done.
+TEST(HandTest, AnOverdueLaneLeavesRoomForWhatIsDueInTheSmallestBatch) {
+  HandDriver driver;
+  driver.Put(kStartMs + 10'000);
+  driver.now_ms = kStartMs + 10'000;
+  driver.LoadAll();
+  const Hand::Batch batch = driver.hand.Take(driver.now_ms, 2, 1);
+  EXPECT_EQ(batch.entries.size(), 1u);
+}
+
 TEST(HandTest, SameMillisecondKeepsTheOrderOfArrival) {
   HandDriver driver;
   driver.Put(kStartMs + 20);
