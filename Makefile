@@ -16,7 +16,7 @@ help:
 	@echo "  make bench    short benchmarks, a few seconds each"
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
-	@echo "  make tsan     the tests with threads of our own under ThreadSanitizer"
+	@echo "  make tsan     unit and model tests under ThreadSanitizer"
 	@echo "  make format   clang-format every source file"
 	@echo "  make tidy     clang-tidy the files changed since main (ALL=1: all)"
 	@echo "  make install  install library and program (PREFIX=/usr/local)"
