@@ -17,7 +17,7 @@ help:
 	@echo "  make simulate power losses and broken disks, SECONDS=60 (SEED=n: one)"
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
-	@echo "  make tsan     the tests with threads of our own under ThreadSanitizer"
+	@echo "  make tsan     unit and model tests under ThreadSanitizer"
 	@echo "  make fuzz     fuzz every parser, SECONDS=60 each"
 	@echo "  make format   clang-format every source file"
 	@echo "  make tidy     clang-tidy the files changed since main (ALL=1: all)"

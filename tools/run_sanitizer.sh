@@ -16,21 +16,12 @@ if [[ ! -f "build-$preset/build.ninja" ]]; then
 fi
 mapfile -t targets < <(ninja -C "build-$preset" -t targets all |
                        sed -nE 's/^((unit|model|[a-z]+_unit|[a-z]+_model)_test): phony$/\1/p')
-only='.'
-if [[ $preset == tsan ]]; then
-  # The programs with threads of our own that are clean. Not yet: the
-  # benchmark's (its windows use Abseil's mutex, which Debian builds without
-  # annotations), storage and model (RocksDB's own threads, uninstrumented;
-  # tests/tsan.supp does not name all of their reports).
-  only='^(wheel|broker|program)_unit_test$'
-  mapfile -t targets < <(printf '%s\n' "${targets[@]}" | grep -E "$only")
-fi
 echo "==> Compiling the tests with $preset: ${targets[*]}"
 cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
 echo "==> Running them"
-# ThreadSanitizer of GCC 12 cannot live
-# with the address randomisation of new kernels (vm.mmap_rnd_bits > 28).
-run=(ctest --preset "$preset" --parallel "$jobs" --tests-regex "$only")
+# ThreadSanitizer of GCC 12 cannot live with the address randomisation of new
+# kernels (vm.mmap_rnd_bits > 28).
+run=(ctest --preset "$preset" --parallel "$jobs")
 if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then
   run=(setarch -R "${run[@]}")
 fi

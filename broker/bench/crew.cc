@@ -35,7 +35,7 @@ Crew::~Crew() {
 
 void Crew::Start() {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     running_ = producers_.size();
   }
   begin_ns_ = clock_->MonotonicNs();
@@ -56,7 +56,7 @@ void Crew::Run(Producer* producer) {
   producer->issued = issued;
   producer->window->WaitFor(issued);
   const int64_t now_ns = clock_->MonotonicNs();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   end_ns_ = std::max(end_ns_, now_ns);
   if (--running_ == 0) finished_.SignalAll();
 }
@@ -73,10 +73,11 @@ void Crew::WaitForTurn(uint64_t issued) const {
 }
 
 bool Crew::WaitFinished(absl::Duration timeout) {
-  const absl::Time until = absl::Now() + timeout;
-  absl::MutexLock lock(&mu_);
+  const int64_t timeout_ns = absl::ToInt64Nanoseconds(timeout);
+  MutexLock lock(&mu_);
   while (running_ > 0) {
-    if (finished_.WaitWithDeadline(&mu_, until)) return running_ == 0;
+    // A waking for nothing, which is rare, makes it wait anew.
+    if (finished_.WaitForNs(&mu_, timeout_ns)) return running_ == 0;
   }
   return true;
 }
@@ -89,7 +90,7 @@ CrewResult Crew::Join() {
     if (result.status.ok()) result.status = producer.window->failure();
   }
   result.ack_us = ack_us();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   result.seconds = static_cast<double>(end_ns_ - begin_ns_) / kSecondNs;
   return result;
 }

@@ -23,11 +23,11 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "broker/bench/window.h"
 #include "hourglass/clock.h"
 #include "hourglass/histogram.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -92,8 +92,8 @@ class Crew {
   std::atomic<bool> stop_{false};
   int64_t begin_ns_ = 0;
 
-  absl::Mutex mu_;
-  absl::CondVar finished_;
+  Mutex mu_;
+  CondVar finished_;
   size_t running_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t end_ns_ ABSL_GUARDED_BY(mu_) = 0;
 };

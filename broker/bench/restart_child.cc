@@ -9,12 +9,12 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "broker/bench/jobs.h"
 #include "broker/bench/put_work.h"
 #include "broker/bench/ready_reader.h"
+#include "storage/mutex.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -33,7 +33,7 @@ class Teller {
   explicit Teller(const Bench& bench) : bench_(bench) {}
 
   void Tell(const char* what, int64_t value) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     // If nobody listens, nobody needs to know.
     bench_.console->out(absl::StrCat(what, " ", value, "\n")).IgnoreError();
   }
@@ -41,7 +41,7 @@ class Teller {
 
  private:
   const Bench& bench_;
-  absl::Mutex mu_;
+  Mutex mu_;
 };
 
 absl::Status PutUntilKilled(const Bench& bench, DelayStore* store) {

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "broker/bench/jobs.h"
 #include "broker/bench/progress.h"
 #include "broker/bench/ready_reader.h"
+#include "storage/mutex.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -22,16 +22,16 @@ class ConsumedLateness {
  public:
   void Add(const ReadyMessage& message) {
     const int64_t late_ms = message.delivered_ms - message.message.due_ms;
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     us_.Add(late_ms * 1000);
   }
   Histogram us() const {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     return us_;
   }
 
  private:
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   Histogram us_ ABSL_GUARDED_BY(mu_);
 };
 

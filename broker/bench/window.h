@@ -25,9 +25,9 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "hourglass/clock.h"
 #include "hourglass/histogram.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -45,14 +45,14 @@ class Window {
     // The one answer that is waited for wakes; both sides are sequentially
     // consistent, so either it sees `wake_at_` or the waiter sees it.
     if (done_.fetch_add(1) + 1 != wake_at_.load()) return;
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     wake_.Signal();
   }
   // As Done, and remembers how long it took.
   void DoneSince(int64_t begin_ns, const absl::Status& status) {
     if (status.ok()) {
       const int64_t us = (clock_->MonotonicNs() - begin_ns) / 1000;
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       ack_us_.Add(us);
     }
     Done(status);
@@ -60,7 +60,7 @@ class Window {
 
   // Waits until `count` are answered.
   void WaitFor(uint64_t count) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     wake_at_.store(count);
     while (done_.load() < count) wake_.Wait(&mu_);
     wake_at_.store(kNobody);
@@ -74,11 +74,11 @@ class Window {
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // The first one.
   absl::Status failure() const {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     return failure_;
   }
   void AddTo(Histogram* ack_us) const {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     ack_us->Merge(ack_us_);
   }
 
@@ -86,7 +86,7 @@ class Window {
   static constexpr uint64_t kNobody = std::numeric_limits<uint64_t>::max();
 
   void Fail(const absl::Status& status) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (failure_.ok()) failure_ = status;
     failed_ = true;
   }
@@ -96,8 +96,8 @@ class Window {
   alignas(64) std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> wake_at_{kNobody};
   std::atomic<bool> failed_{false};
-  mutable absl::Mutex mu_;
-  absl::CondVar wake_;
+  mutable Mutex mu_;
+  CondVar wake_;
   Histogram ack_us_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
 };

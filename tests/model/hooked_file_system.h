@@ -12,6 +12,7 @@
 #ifndef HOURGLASS_TESTS_MODEL_HOOKED_FILE_SYSTEM_H_
 #define HOURGLASS_TESTS_MODEL_HOOKED_FILE_SYSTEM_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -135,7 +136,8 @@ class HookedFileSystem final : public FileSystem {
 
   FileSystem* below_ = nullptr;
   Hook hook_;
-  uint64_t opened_ = 0;
+  // RocksDB opens files from threads of its own.
+  std::atomic<uint64_t> opened_ = 0;
 };
 
 }  // namespace hourglass
