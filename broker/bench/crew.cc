@@ -101,6 +101,14 @@ uint64_t Crew::done() const {
   return done;
 }
 
+uint64_t Crew::due_at_once() const {
+  uint64_t count = 0;
+  for (const Producer& producer : producers_) {
+    count += producer.window->due_at_once();
+  }
+  return count;
+}
+
 Histogram Crew::ack_us() const {
   Histogram all;
   for (const Producer& producer : producers_) producer.window->AddTo(&all);

@@ -71,6 +71,8 @@ class Crew {
 
   // Operations answered so far.
   uint64_t done() const;
+  // Those of them that were due when they were put: ready without delay.
+  uint64_t due_at_once() const;
   Histogram ack_us() const;
 
  private:

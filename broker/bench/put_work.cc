@@ -16,6 +16,13 @@ std::string RandomBody(uint64_t size, Random* random) {
   return body;
 }
 
+const absl::Status& Seen(const absl::StatusOr<PutResult>& result,
+                         Window* window) {
+  // Only a delayed message has a handle.
+  if (result.ok() && result->handle == Handle()) window->WasDueAtOnce();
+  return result.status();
+}
+
 }  // namespace
 
 PutWork::PutWork(DelayStore* store, Clock* clock, const PutPlan& plan,
@@ -51,25 +58,26 @@ void PutWork::Issue(uint64_t index, Window* window) {
     const int64_t begin_ns = clock_->MonotonicNs();
     store_->PutAsync(message_,
                      [window, begin_ns](absl::StatusOr<PutResult> result) {
-                       window->DoneSince(begin_ns, result.status());
+                       window->DoneSince(begin_ns, Seen(result, window));
                      });
   } else {
     store_->PutAsync(message_, [window](absl::StatusOr<PutResult> result) {
-      window->Done(result.status());
+      window->Done(Seen(result, window));
     });
   }
 }
 
 void PutWork::PutAndWait(Window* window) {
   const int64_t begin_ns = clock_->MonotonicNs();
-  window->DoneSince(begin_ns, store_->Put(message_).status());
+  const auto result = store_->Put(message_);
+  window->DoneSince(begin_ns, Seen(result, window));
 }
 
 void PutWork::PutForHandle(Handle* handle, Window* window) {
   store_->PutAsync(message_,
                    [window, handle](absl::StatusOr<PutResult> result) {
                      if (result.ok()) *handle = result->handle;
-                     window->Done(result.status());
+                     window->Done(Seen(result, window));
                    });
 }
 

@@ -86,8 +86,11 @@ absl::Status DrainAll(Steady* steady, uint64_t put) {
     if (steady->reader == nullptr || steady->reader->read() >= put) break;
     RETURN_IF_ERROR(bench.SleepUntilMs(bench.clock->NowMs() + 10));
   }
+  // The store counts as delivered what was delayed. On a busy machine some
+  // messages are due before they are put, and are ready without that.
   const uint64_t delivered =
-      steady->session->store().Stats().delivered_messages;
+      steady->session->store().Stats().delivered_messages +
+      steady->crew->due_at_once();
   const uint64_t read =
       steady->reader == nullptr ? put : steady->reader->read();
   if (delivered == put && read == put) return absl::OkStatus();

@@ -40,6 +40,12 @@ class Window {
   // Answered, well or not.
   uint64_t done() const { return done_.load(std::memory_order_relaxed); }
 
+  // Before Done, of a message that was due when it was put.
+  void WasDueAtOnce() { due_at_once_.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t due_at_once() const {
+    return due_at_once_.load(std::memory_order_relaxed);
+  }
+
   void Done(const absl::Status& status) {
     if (!status.ok()) Fail(status);
     // The one answer that is waited for wakes; both sides are sequentially
@@ -96,6 +102,7 @@ class Window {
   alignas(64) std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> wake_at_{kNobody};
   std::atomic<bool> failed_{false};
+  std::atomic<uint64_t> due_at_once_{0};
   mutable Mutex mu_;
   CondVar wake_;
   Histogram ack_us_ ABSL_GUARDED_BY(mu_);

@@ -179,6 +179,15 @@ TEST_F(BenchTest, SteadyWithoutConsumer) {
   EXPECT_FALSE(report.contains("consumed_lateness_ms"));
 }
 
+// As on a machine so busy that every message is due before it is put.
+TEST_F(BenchTest, SteadyOfMessagesThatAreDueAtOnce) {
+  const Json report = RunJson("steady", {"--rate", "200", "--seconds", "1",
+                                         "--start", "0s", "--spread", "0s"});
+  EXPECT_GT(report["messages"], 0);
+  EXPECT_EQ(report["delivered_messages"], 0);  // none was delayed
+  EXPECT_GT(report["consumed_messages_per_s"], 0);
+}
+
 TEST_F(BenchTest, Backlog) {
   const Json report =
       RunJson("backlog", {"--messages", "2000", "--spread", "20h"});
