@@ -108,6 +108,7 @@ void Oracle::MoveAnswered(const Given& given, int64_t due_ms, int64_t asked_ms,
   }
   if (!damaged_) CheckAnswer(given, moved->answer);
   if (failed() || moved->answer != CancelAnswer::kCancelled) return;
+  if (!pending && damaged_) return;
   if (!pending) return Fail(given.id + " was cancelled, and moved");
   if (due_ms <= asked_ms && !moved->handle.IsNone()) {
     return Fail(given.id + " was moved to the past, and got a handle");
@@ -424,15 +425,16 @@ void Oracle::CheckDamaged(DelayStore* store, bool finished) {
   if (failed() || !finished) return;
   const bool stopped = note();
   std::set<std::string> missing;
+  std::map<std::string, uint64_t> missing_of;  // by topic
   for (const auto& [id, known] : model_.messages()) {
     if (known.doubt != ModelMessage::Doubt::kNone || seen_.contains(id)) {
       continue;
     }
-    // What was ready before may be gone by retention.
-    const bool owed =
-        known.state == ModelState::kPending ||
-        (known.state == ModelState::kReady && first[known.message.topic] == 0);
-    if (owed) missing.insert(id);
+    const bool owed = known.state == ModelState::kPending ||
+                      known.state == ModelState::kReady;
+    // So many were ready once and are gone by retention.
+    const std::string& topic = known.message.topic;
+    if (owed && ++missing_of[topic] > first[topic]) missing.insert(id);
   }
   if (missing.empty() && !stopped) {
     ++answers_.harmless;
