@@ -503,7 +503,13 @@ void DelayStoreImpl::HandLoop() {
       seen = wakes_;
     }
     int64_t now_ms = NowMs();
-    while (deliverer_.RunOnce(now_ms)) now_ms = NowMs();
+    bool any = false;
+    while (deliverer_.RunOnce(now_ms)) {
+      now_ms = NowMs();
+      any = true;
+    }
+    // The preloader may be waiting for the room that this made.
+    if (any) WakeHand();
     // While the hand makes up its mind every arrival counts as a wake, so
     // none slips between the question and the sleep.
     hand_sleeps_until_ms_ = std::numeric_limits<int64_t>::max();

@@ -34,7 +34,7 @@ bool Deliverer::RunOnce(int64_t now_ms) {
     taken = state_->hand.Take(now_ms, state_->options.batch_messages_max,
                               state_->options.batch_bytes_max);
   }
-  if (taken.entries.empty()) return false;
+  if (taken.entries.empty()) return taken.passed_over;
   auto batch = reader_.Read(taken.entries);
   batch->token = taken.token;
   if (batch->items.empty()) {

@@ -22,7 +22,7 @@ namespace hourglass {
 #ifdef HOURGLASS_PLANTED_BUGS
 bool PlantedBug(std::string_view name);
 #else
-constexpr bool PlantedBug(std::string_view) { return false; }
+consteval bool PlantedBug(std::string_view) { return false; }
 #endif
 
 }  // namespace hourglass

@@ -45,9 +45,11 @@ void Hand::Arrive(const DueEntry& entry, LogOffset offset) {
   }
 }
 
-std::optional<DueEntry> Hand::PopFrom(DueLane* lane, int64_t now_ms) {
+std::optional<DueEntry> Hand::PopFrom(DueLane* lane, int64_t now_ms,
+                                      Batch* batch) {
   while (auto entry = lane->Pop(now_ms)) {
     if (ledger_->Claim(entry->hour(), entry->number)) return entry;
+    batch->passed_over = true;
   }
   return std::nullopt;
 }
@@ -56,7 +58,7 @@ size_t Hand::TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,
                       size_t bytes_max, Batch* batch) {
   size_t bytes = 0;
   for (size_t count = 0; count < count_max && bytes < bytes_max; ++count) {
-    const auto entry = PopFrom(lane, now_ms);
+    const auto entry = PopFrom(lane, now_ms, batch);
     if (!entry) break;
     bytes += LogBytes(*entry);
     batch->entries.push_back(*entry);

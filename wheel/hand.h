@@ -73,6 +73,9 @@ class Hand {
   struct Batch {
     std::vector<DueEntry> entries;  // in delivery order, claimed
     DeliveryMarks::Token token = 0;
+    // Entries that were delivered before were passed over: there is room in
+    // the window, and what is due now may not have been loaded yet.
+    bool passed_over = false;
   };
   // Up to `count_max` messages and about `bytes_max` bytes that are due.
   Batch Take(int64_t now_ms, size_t count_max, size_t bytes_max);
@@ -133,7 +136,7 @@ class Hand {
     Late late;
   };
 
-  std::optional<DueEntry> PopFrom(DueLane* lane, int64_t now_ms);
+  std::optional<DueEntry> PopFrom(DueLane* lane, int64_t now_ms, Batch* batch);
   // Both return about how many bytes they took.
   size_t TakeLate(int64_t now_ms, size_t count_max, size_t bytes_max,
                   Batch* batch);

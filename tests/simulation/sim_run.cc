@@ -306,7 +306,7 @@ void SimRun::DamageDisk() {
 
 bool SimRun::OpenDamaged() {
   options_ = SomeOptions();
-  options_.retention_ms = 1000 * kMsPerHour;
+  options_.retention_ms = 100LL * 366 * 24 * kMsPerHour;
   options_.retention_bytes = 0;
   Note("open");
   auto store = DelayStore::Open(kDir, options_);

@@ -107,6 +107,20 @@ TEST(HandTest, AnOverdueLaneLeavesRoomForWhatIsDueInTheSmallestBatch) {
   EXPECT_EQ(batch.entries.size(), 1u);
 }
 
+// Found by the simulator: after a restart the window was full of what had
+// been delivered before, and what was due behind it waited for a timer.
+TEST(HandTest, SaysThatItPassedOverWhatWasDelivered) {
+  HandDriver driver;
+  const DueEntry entry = driver.Put(kStartMs + 10);
+  driver.LoadAll();
+  driver.world.ledger.Claim(entry.hour(), entry.number);
+  driver.now_ms += 10;
+  const Hand::Batch batch = driver.hand.Take(driver.now_ms, 10, kBytesMax);
+  EXPECT_TRUE(batch.entries.empty());
+  EXPECT_TRUE(batch.passed_over);
+  EXPECT_FALSE(driver.hand.Take(driver.now_ms, 10, kBytesMax).passed_over);
+}
+
 TEST(HandTest, SameMillisecondKeepsTheOrderOfArrival) {
   HandDriver driver;
   driver.Put(kStartMs + 20);
