@@ -3,7 +3,7 @@
 // Keys and values of the checkpoint database, and how each counts into the
 // state hash. Grammar and damages: docs/formats/checkpoint.md.
 //
-//   "h" hour (u32 big-endian, sign bit flipped)    -> hour facts, 37 bytes
+//   "h" hour (u32 big-endian, sign bit flipped)    -> hour facts, 49 bytes
 //   "i"                                            -> version u8, store id 16
 //   "p" topic (varint length, bytes) group         -> next index u64
 //   "q" topic                                      -> first u64 | next u64

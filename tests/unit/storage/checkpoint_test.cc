@@ -594,6 +594,51 @@ TEST_F(CheckpointTest, TheWorkedExampleIsWhatIsWritten) {
                 "eef2450ab6611d0a");
 }
 
+// The rest of that page's example: key and value of each other kind.
+TEST(CheckpointFormat, TheOtherWorkedExamplesAreWhatIsWritten) {
+  const auto hex = [](const std::string& bytes) {
+    return absl::BytesToHexString(bytes);
+  };
+  const HourFacts facts = {.base = RecordNumber(1),
+                           .last = RecordNumber(9),
+                           .delay_log_bytes = 4096,
+                           .tombstones = 2,
+                           .message_bytes = 900,
+                           .cancelled_bytes = 200,
+                           .delivered = 3,
+                           .delivered_bytes = 300,
+                           .retired = false};
+  EXPECT_EQ(hex(HourKey(Hour(490'000))), "6880077a10");
+  EXPECT_EQ(hex(HeadsKey(Hour(490'000))), "7380077a10");
+  const std::string facts_hex =
+      "010000000900000002000000"
+      "0010000000000000"
+      "8403000000000000"
+      "c800000000000000"
+      "03000000"
+      "2c01000000000000"
+      "00";
+  EXPECT_EQ(hex(EncodeHourFacts(facts)), facts_hex);
+  StoreId id;
+  for (size_t i = 0; i < id.bytes.size(); ++i) {
+    id.bytes[i] = static_cast<char>(i + 1);
+  }
+  EXPECT_EQ(hex(IdentityKey()), "69");
+  EXPECT_EQ(hex(EncodeIdentity(id)), "010102030405060708090a0b0c0d0e0f10");
+  EXPECT_EQ(hex(ProgressKey({"a", "g"})), "70016167");
+  EXPECT_EQ(hex(EncodeProgress(QueueIndex(3))), "0300000000000000");
+
+  CheckpointState state;
+  ASSERT_TRUE(DecodeEntry(HourKey(Hour(490'000)),
+                          absl::HexStringToBytes(facts_hex), &state)
+                  .ok());
+  EXPECT_EQ(state.hours.at(Hour(490'000)), facts);
+  ASSERT_TRUE(DecodeEntry(ProgressKey({"a", "g"}),
+                          absl::HexStringToBytes("0300000000000000"), &state)
+                  .ok());
+  EXPECT_EQ(state.progress.at({"a", "g"}), QueueIndex(3));
+}
+
 // --- Checkpoint records ------------------------------------------------------
 
 TEST(CheckpointRecordTest, ComesBack) {

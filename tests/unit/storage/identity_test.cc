@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
 #include "tests/support/memory_file_system.h"
@@ -64,6 +67,42 @@ TEST(Identity, HasTheDocumentedLayout) {
   EXPECT_EQ(bytes.substr(40, 16), std::string(16, '\0'));
   EXPECT_EQ(GetFixed<uint64_t>(&bytes[56]), HashBytes(bytes.substr(0, 56)));
 }
+
+// --- golden file ---
+
+// The worked example of docs/formats/identity.md.
+StoreIdentity GoldenIdentity() {
+  StoreIdentity identity;
+  for (size_t i = 0; i < identity.store_id.bytes.size(); ++i) {
+    identity.store_id.bytes[i] = static_cast<char>(i + 1);
+  }
+  identity.created_ms = 1'795'219'200'000;  // 2026-11-21T00:00:00Z
+  return identity;
+}
+
+std::string GoldenBytes() {
+  std::stringstream golden;
+  golden << std::ifstream(std::string(HOURGLASS_GOLDEN_DIR) + "/HOURGLASS",
+                          std::ios::binary)
+                .rdbuf();
+  return golden.str();
+}
+
+TEST(Identity, TheGoldenFileIsWhatIsWritten) {
+  auto fs = NewDisk();
+  ASSERT_TRUE(WriteIdentity(fs.get(), "/store", GoldenIdentity()).ok());
+  EXPECT_EQ(absl::BytesToHexString(fs->Content("/store/HOURGLASS")),
+            absl::BytesToHexString(GoldenBytes()))
+      << "the format changed; old stores cannot be read";
+}
+
+TEST(Identity, TheGoldenFileIsRead) {
+  const auto identity = ReadBytes(GoldenBytes());
+  ASSERT_TRUE(identity.ok()) << identity.status();
+  EXPECT_EQ(*identity, GoldenIdentity());
+}
+
+// --- damage ---
 
 TEST(Identity, AnotherDirectoryIsNotAStore) {
   auto fs = NewDisk();

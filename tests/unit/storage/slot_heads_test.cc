@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 
 namespace hourglass {
@@ -86,6 +87,31 @@ TEST(SlotHeads, ComeBackFromTheCheckpointInTheShorterForm) {
     }
     EXPECT_EQ(read.CountNonEmpty(), count);
   }
+}
+
+// The bytes of docs/formats/hour_segment.md.
+TEST(SlotHeads, TheWorkedExampleIsWhatIsWritten) {
+  SlotHeads heads;
+  heads.Set(Slot{1}, RecordNumber{3});
+  heads.Set(Slot{3599}, RecordNumber{4});
+  const std::string expected =
+      "04000000"
+      "0100"
+      "0200"
+      "0100"
+      "03000000"
+      "0f0e"
+      "04000000"
+      "decc28259df68ba2";
+  const std::string bytes = heads.Encode(kSalt, kHour, RecordNumber{4});
+  EXPECT_EQ(absl::BytesToHexString(bytes), expected);
+  SlotHeads again;
+  RecordNumber upto{0};
+  ASSERT_TRUE(
+      again.Decode(kSalt, kHour, absl::HexStringToBytes(expected), &upto).ok());
+  EXPECT_EQ(upto, RecordNumber{4});
+  EXPECT_EQ(again.Get(Slot{1}), RecordNumber{3});
+  EXPECT_EQ(again.Get(Slot{3599}), RecordNumber{4});
 }
 
 TEST(SlotHeads, NoticeEveryFlippedBitAndEveryOtherLength) {
