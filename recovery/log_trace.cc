@@ -30,11 +30,9 @@ uint64_t ReadyDigest(LogOffset offset, uint32_t size, uint32_t tag_hash) {
 }
 
 HourTrace& LogTrace::At(Hour hour) {
-  if (of_hour_ == nullptr || hour_ != hour) {
-    of_hour_ = &hours_[hour];
-    hour_ = hour;
-  }
-  return *of_hour_;
+  HourTrace*& trace = by_hour_[hour];
+  if (trace == nullptr) trace = &hours_[hour];
+  return *trace;
 }
 
 const HourTrace* LogTrace::Find(Hour hour) const {

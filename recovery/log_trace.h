@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "hourglass/types.h"
 #include "recovery/finding.h"
 #include "recovery/salvage_log.h"
@@ -122,11 +123,13 @@ class LogTrace {
   void OnReady(const LogRecord& record);
   bool DamageHides(int64_t due_ms) const;
 
-  LogOffset replay_from_, applied_;
-  std::map<Hour, HourTrace> hours_;
-  Hour hour_;                     // of the last record
-  HourTrace* of_hour_ = nullptr;  // its trace
   HourTrace& At(Hour hour);
+
+  LogOffset replay_from_, applied_;
+
+  std::map<Hour, HourTrace> hours_;
+  // Into hours_: a log jumps from hour to hour with each record.
+  absl::flat_hash_map<Hour, HourTrace*> by_hour_;
   std::map<std::string, TopicTrace, std::less<>> topics_;
   std::map<ConsumerKey, QueueIndex> acks_;
   std::vector<DamagedRange> damage_;
