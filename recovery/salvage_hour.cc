@@ -191,6 +191,8 @@ void HourSalvage::Bound(const std::optional<HourFacts>& facts,
         absl::StrCat("the header says that it begins behind record ",
                      file->header->base.value(), ", expected ", base_.value());
   }
+  log_complete_ = has_log() && facts && facts->delay_log_bytes > 0 &&
+                  log_.size >= facts->delay_log_bytes;
   if (facts && facts->delay_log_bytes > 0 && bound == HourBound::kFacts) {
     log_.size = std::min(log_.size, facts->delay_log_bytes);
     index_.size = std::min(index_.size, facts->index_bytes());
@@ -331,7 +333,7 @@ absl::Status HourSalvage::Scan(RecordNumber first, RecordNumber last,
       }
     }
     if (record.kind == SalvagedKind::kLost && !record.index) {
-      record.kind = frames.valid() && frames.follows()
+      record.kind = (frames.valid() || log_complete_) && frames.follows()
                         ? SalvagedKind::kLostTombstone
                         : SalvagedKind::kLost;
     }

@@ -136,6 +136,8 @@ class HourSalvage {
   const uint64_t salt_;
   OneFile log_, index_;
   bool headers_disagree_ = false;
+  // No frame is missing at its end: a number without one was a cancel.
+  bool log_complete_ = false;
   RecordNumber base_, last_;
   uint32_t index_records_ = 0;
   uint64_t frames_end_ = 0;

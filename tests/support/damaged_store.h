@@ -112,7 +112,10 @@ struct DamagedStore : TestStore {
     bytes[at] ^= bits;
     fs->SetContent(path, bytes);
   }
-  void Remove(const Path& path) { ASSERT_TRUE(fs->Remove(path).ok()); }
+  void Remove(const Path& path) {
+    ASSERT_TRUE(fs->Remove(path).ok());
+    ASSERT_TRUE(fs->SyncDir(path.parent_path()).ok());
+  }
   void RemoveAll(const Path& path) {
     for (const Path& file : Files(path)) Remove(file);
   }
