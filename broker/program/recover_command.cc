@@ -33,6 +33,11 @@ class RecoverCommand final : public Command {
  public:
   RecoverCommand() {
     commands_.push_back(MakeRecoverVerify());
+    commands_.push_back(MakeRecoverInspect());
+    commands_.push_back(MakeRecoverList());
+    commands_.push_back(MakeRecoverRepair());
+    commands_.push_back(MakeRecoverExport());
+    commands_.push_back(MakeRecoverImport());
     apps_.resize(commands_.size());
   }
 
