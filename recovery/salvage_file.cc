@@ -12,6 +12,9 @@ namespace {
 constexpr size_t kWindowBytes = 1u << 20;
 // What the disk is asked for ahead of the window.
 constexpr uint64_t kAheadBytes = 8u << 20;
+// Beyond what the system reads ahead by itself: pages that it has read are
+// data to it, written or not.
+constexpr uint64_t kProbeBytes = 16u << 20;
 // What is tried on its own where a larger read fails.
 constexpr size_t kPieceBytes = 4096;
 
@@ -63,7 +66,10 @@ size_t SalvageFile::Read(uint64_t offset, size_t bytes, char* out) {
   const uint64_t end = offset + bytes;
   if (end + kAheadBytes / 2 > prefetched_ && end < size_) {
     const uint64_t from = std::max(end, prefetched_);
-    file_->Prefetch(from, kAheadBytes);
+    const auto data = file_->NextData(from);
+    if (!data.ok() || *data < from + kAheadBytes) {
+      file_->Prefetch(from, kAheadBytes);
+    }
     prefetched_ = from + kAheadBytes;
   }
   const auto got = file_->ReadAt(offset, bytes, out);
@@ -102,9 +108,13 @@ void SalvageFile::NoteUnreadable(uint64_t from, uint64_t to, std::string why) {
   unreadable_.push_back({from, to, std::move(why)});
 }
 
-uint64_t SalvageFile::NextData(uint64_t offset) {
-  const auto next = file_->NextData(offset);
-  return next.ok() ? std::max(*next, offset) : offset;
+uint64_t SalvageFile::EndOfData(uint64_t offset) {
+  for (uint64_t at = offset; at < size_; at += kProbeBytes) {
+    const auto next = file_->NextData(at);
+    if (!next.ok()) break;
+    if (*next >= size_) return at;
+  }
+  return size_;
 }
 
 absl::StatusOr<std::string> ReadWhole(FileSystem* fs, const Path& path,

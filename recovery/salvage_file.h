@@ -56,8 +56,9 @@ class SalvageFile {
 
   uint64_t size() const { return size_; }
   std::string_view View(uint64_t offset, size_t bytes);
-  // Passes over space that was never written, where the disk can tell.
-  uint64_t NextData(uint64_t offset);
+  // Where from `offset` on the file holds nothing but zeros to its end, as far
+  // as the disk can tell without reading; size() if it cannot.
+  uint64_t EndOfData(uint64_t offset);
   const std::vector<Range>& unreadable() const { return unreadable_; }
 
  private:
