@@ -94,7 +94,7 @@ void LogTrace::OnNumber(const LogRecord& record, uint64_t digest) {
   }
   if (record.offset < applied_) {
     trace.last_applied = number;
-    trace.digest ^= digest;
+    if (number > trace.base) trace.digest ^= digest;
   }
 }
 
@@ -160,11 +160,14 @@ bool LogTrace::Agrees(const CheckpointRecord& record) const {
   return at == checkpoints_.end() || at->second == record;
 }
 
-// A Delivered record is written when the message is due or later.
+// A Delivered record is written when the message is due or later. And a late
+// message, of which a cursor says nothing, has its Delayed record behind
+// replay_from.
 bool LogTrace::DamageHides(int64_t due_ms) const {
   return std::any_of(
-      damage_.begin(), damage_.end(),
-      [due_ms](const DamagedRange& range) { return range.after_ms >= due_ms; });
+      damage_.begin(), damage_.end(), [&](const DamagedRange& range) {
+        return range.after_ms >= due_ms || range.to > replay_from_;
+      });
 }
 
 Fate LogTrace::FateOf(Hour hour, RecordNumber number, int64_t due_ms,

@@ -58,7 +58,10 @@ struct HourTrace {
   RecordNumber first_clean;   // the log is intact from here on; 0: none
   RecordNumber first_replay;  // at or after replay_from; 0: none
   RecordNumber last_applied;  // the newest before `applied`; 0: none
-  // Of the records up to last_applied: XOR of what RecordDigest gives.
+  // What the hour's files begin behind: an earlier life of it is not theirs.
+  RecordNumber base;
+  // Of the records behind base up to last_applied: XOR of what RecordDigest
+  // gives.
   uint64_t digest = 0;
   NumberSet delivered, cancelled;
   uint64_t delivered_count = 0;
@@ -89,6 +92,8 @@ class LogTrace {
   LogTrace(LogOffset replay_from, LogOffset applied)
       : replay_from_(replay_from), applied_(applied) {}
 
+  // Before the first record: HourTrace::base.
+  void SetBase(Hour hour, RecordNumber base) { At(hour).base = base; }
   void OnRecord(const LogRecord& record, int64_t written_ms,
                 FindingList* findings);
   void OnDamage(const DamagedRange& range);

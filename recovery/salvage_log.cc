@@ -260,8 +260,9 @@ LogSalvage::Rest LogSalvage::LookBeyond(Part* part, LogOffset from,
   Rest rest;
   // A group that is damaged inside has a good header of its own: begin behind.
   LogOffset at = from;
-  limit = std::min(limit, part->base + RoundUpToBlock(part->file->EndOfData(
-                                           from - part->base)));
+  limit = std::min(
+      limit,
+      part->base + RoundUpToBlock(part->file->EndOfData(from - part->base)));
   while (at < limit && !(rest.next && rest.synced)) {
     const size_t step = std::min<uint64_t>(kStepBytes, limit - at);
     const std::string_view bytes = ViewAt(part, at, step);

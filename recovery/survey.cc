@@ -199,6 +199,12 @@ absl::Status StoreSurvey::FindNewestInLog() {
 absl::Status StoreSurvey::ReadLog() {
   const LogOffset durable = newest ? newest->applied : LogOffset();
   log = LogTrace(newest ? newest->replay_from : LogOffset(), durable);
+  if (checkpoint) {
+    for (const auto& [hour, facts] : checkpoint->hours) {
+      if (facts.base > RecordNumber()) log.SetBase(hour, facts.base);
+    }
+  }
+  ReportMissingBegin();
   LogSalvage salvage(source, id, durable);
   RETURN_IF_ERROR(salvage.Run(
       [this](const LogRecord& record, int64_t written_ms) {
@@ -231,6 +237,22 @@ absl::Status StoreSurvey::ReadLog() {
                   "next open cuts it off");
   }
   return absl::OkStatus();
+}
+
+// Retention never takes what the newest checkpoint needs.
+void StoreSurvey::ReportMissingBegin() {
+  if (!newest) return;
+  const auto bases = ListLogFiles(source.fs, source.dir / kLogDirName);
+  if (!bases.ok() || bases->empty() || bases->front() <= newest->replay_from) {
+    return;
+  }
+  DamagedRange range;
+  range.file = absl::StrCat(kLogDirName, "/");
+  range.from = newest->replay_from;
+  range.to = bases->front();
+  range.why = "the files are missing, and the checkpoint needs them";
+  log.OnDamage(range);
+  ReportDamagedLog(range);
 }
 
 void StoreSurvey::ReportDamagedLog(const DamagedRange& range) {

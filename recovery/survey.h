@@ -72,6 +72,7 @@ struct StoreSurvey {
   absl::Status ReadCheckpoint();
   absl::Status FindNewestInLog();
   absl::Status ReadLog();
+  void ReportMissingBegin();
   void ReportDamagedLog(const DamagedRange& range);
   void CompareCheckpoints();
 };

@@ -366,7 +366,7 @@ void HourVerifier::CheckCounts() {
 
 void HourVerifier::CheckDigest() {
   if (trace_ == nullptr || trace_->last_applied == RecordNumber() ||
-      trace_->HasGap() || !digest_complete_) {
+      trace_->HasGap() || !digest_complete_ || trace_->base != files_->base()) {
     return;
   }
   if (facts_ && facts_->last != trace_->last_applied) {
