@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "recovery/dir_tree.h"
 #include "recovery/replay.h"
 #include "storage/identity.h"
 #include "storage/random.h"
@@ -37,24 +39,6 @@ absl::Status SyncParents(FileSystem* fs, const Path& dir) {
     if (!synced.ok() && !absl::IsPermissionDenied(synced)) return synced;
   }
   return absl::OkStatus();
-}
-
-absl::Status RemoveTree(FileSystem* fs, const Path& dir) {
-  ASSIGN_OR_RETURN(const bool exists, fs->Exists(dir));
-  if (!exists) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto names, fs->List(dir));
-  for (const std::string& name : names) {
-    ASSIGN_OR_RETURN(const bool is_dir, fs->IsDirectory(dir / name));
-    RETURN_IF_ERROR(is_dir ? RemoveTree(fs, dir / name)
-                           : fs->Remove(dir / name));
-  }
-  return fs->RemoveDir(dir);
-}
-
-absl::Status Touch(FileSystem* fs, const Path& path) {
-  ASSIGN_OR_RETURN(const auto file, fs->Open(path, {OpenMode::kCreate}));
-  RETURN_IF_ERROR(file->Sync());
-  return fs->SyncDir(path.parent_path());
 }
 
 StoreId NewStoreId() {
@@ -121,9 +105,15 @@ absl::Status CheckDir(const Path& dir, FileSystem* fs, IfMissing if_missing) {
       std::all_of(names.begin(), names.end(),
                   [](const std::string& name) { return name == kLockName; });
   if (if_missing == IfMissing::kFail || (!empty && !creating)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(dir.string(), " is not a Hourglass store: it has no file ",
-                     kIdentityFileName));
+    const bool was_one = !creating && std::find(names.begin(), names.end(),
+                                                kLogDirName) != names.end();
+    return absl::FailedPreconditionError(absl::StrCat(
+        dir.string(), " is not a Hourglass store: it has no file ",
+        kIdentityFileName,
+        was_one
+            ? absl::StrCat("; if it was one, run `hourglass recover verify ",
+                           dir.string(), "`")
+            : ""));
   }
   return absl::OkStatus();
 }
@@ -156,9 +146,19 @@ absl::Status CheckLogIsComplete(FileSystem* fs, const Path& log_dir,
 
 absl::Status CannotStartOver(const Path& dir, const absl::Status& why,
                              const absl::Status& log) {
+  return absl::DataLossError(absl::StrCat(dir.string(), ": ", why.message(),
+                                          "; it cannot be rebuilt, because ",
+                                          log.message()));
+}
+
+// Damage is for the offline tool; the refusal says how to call it.
+absl::Status WithAdvice(const Path& dir, const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) return status;
+  // Deeper layers do not know the directory and say it without.
+  const std::string what = absl::StrReplaceAll(
+      status.message(), {{"; run `hourglass recover verify`", ""}});
   return absl::DataLossError(absl::StrCat(
-      dir.string(), ": ", why.message(), "; it cannot be rebuilt, because ",
-      log.message(), "; run `hourglass recover verify ", dir.string(), "`"));
+      what, "; run `hourglass recover verify ", dir.string(), "`"));
 }
 
 // Keeps the evidence: an operator may want to look at it.
@@ -269,9 +269,7 @@ absl::StatusOr<std::unique_ptr<StoreState>> RecoverOrStartOver(
   return state;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<StoreState>> OpenStore(
+absl::StatusOr<std::unique_ptr<StoreState>> OpenLocked(
     const Path& dir, const StoreOptions& options, IfMissing if_missing) {
   RETURN_IF_ERROR(options.Validate());
   FileSystem* fs = options.file_system;
@@ -284,6 +282,15 @@ absl::StatusOr<std::unique_ptr<StoreState>> OpenStore(
   ASSIGN_OR_RETURN(auto state,
                    RecoverOrStartOver(dir, options, identity.store_id));
   state->lock = std::move(lock);
+  return state;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StoreState>> OpenStore(
+    const Path& dir, const StoreOptions& options, IfMissing if_missing) {
+  auto state = OpenLocked(dir, options, if_missing);
+  if (!state.ok()) return WithAdvice(dir, state.status());
   return state;
 }
 

@@ -72,7 +72,7 @@ absl::Status HourTable::CheckLength(
       size.ok() ? absl::StrCat("has ", *size, " bytes") : "is missing";
   return absl::DataLossError(
       absl::StrCat(path.string(), " ", found, ", the checkpoint expects ",
-                   expected, " bytes; run `hourglass recover verify`"));
+                   expected, " bytes"));
 }
 
 absl::Status HourTable::Cut(const Path& path, uint64_t size) {

@@ -86,6 +86,20 @@ void AppendExtras(const Message& message, JsonObject* object,
   properties.End();
 }
 
+// The first field, but for the body, that JSON would have to garble.
+std::optional<std::string_view> NotUtf8(const Message& message) {
+  if (!IsValidUtf8(message.id)) return "id";
+  if (!IsValidUtf8(message.topic)) return "topic";
+  if (!IsValidUtf8(message.tag)) return "tag";
+  for (const std::string& key : message.keys) {
+    if (!IsValidUtf8(key)) return "key";
+  }
+  for (const auto& [name, value] : message.properties) {
+    if (!IsValidUtf8(name) || !IsValidUtf8(value)) return "property";
+  }
+  return std::nullopt;
+}
+
 // A message that was due at once was due when it was stored.
 int64_t DueMs(const Message& message) {
   return message.due_ms == kDueNow ? message.stored_ms : message.due_ms;
@@ -190,6 +204,21 @@ void AppendPendingLine(const PendingMessage& pending, std::string* out) {
   AppendExtras(pending.message, &object, out);
   object.End();
   out->push_back('\n');
+}
+
+std::optional<std::string> AppendExportLine(const Message& message,
+                                            std::string* out) {
+  if (const auto field = NotUtf8(message)) {
+    return Concat(*field, " is not UTF-8, which JSON cannot write");
+  }
+  JsonObject object(out);
+  object.Text("id", message.id).Text("topic", message.topic);
+  AppendBody(message.body, &object, out);
+  object.Text("deliver_at", FormatTimestamp(DueMs(message)));
+  AppendExtras(message, &object, out);
+  object.End();
+  out->push_back('\n');
+  return std::nullopt;
 }
 
 void AppendAckLine(const PutResult& put, std::string* out) {

@@ -78,6 +78,11 @@ bool IsBlank(std::string_view line);
 // Append one line, with its end.
 void AppendReadyLine(const ReadyMessage& ready, std::string* out);
 void AppendPendingLine(const PendingMessage& pending, std::string* out);
+// As ParseInputLine reads it, with `deliver_at`. Nothing is appended, and the
+// answer says why, if JSON cannot spell the message: an id, say, that is not
+// UTF-8.
+std::optional<std::string> AppendExportLine(const Message& message,
+                                            std::string* out);
 void AppendAckLine(const PutResult& put, std::string* out);
 
 }  // namespace hourglass

@@ -140,6 +140,14 @@ TEST_F(OpenStoreTest, RefusesADamagedIdentity) {
   MakeStore();
   Flip(box_.dir / kIdentityFileName, 20);
   ExpectRefused(absl::StatusCode::kDataLoss, kIdentityFileName);
+  ExpectRefused(absl::StatusCode::kDataLoss, "hourglass recover verify /store");
+}
+
+TEST_F(OpenStoreTest, NamesTheToolWhereTheIdentityIsGone) {
+  MakeStore();
+  ASSERT_TRUE(box_.fs->Remove(box_.dir / kIdentityFileName).ok());
+  ExpectRefused(absl::StatusCode::kFailedPrecondition,
+                "hourglass recover verify /store");
 }
 
 TEST_F(OpenStoreTest, SaysWhenItMayNotWrite) {
@@ -216,7 +224,8 @@ TEST_F(OpenStoreTest, CannotRebuildWithoutTheWholeLog) {
   const Path log = Only(box_.dir / kHoursDirName, ".delaylog");
   const std::string bytes = box_.fs->Content(log);
   ASSERT_TRUE(box_.fs->Remove(log).ok());
-  ExpectRefused(absl::StatusCode::kDataLoss, "hourglass recover verify");
+  ExpectRefused(absl::StatusCode::kDataLoss,
+                "; run `hourglass recover verify /store`");
   const absl::Status status = box_.TryOpen();
   EXPECT_THAT(TextOf(status), HasSubstr(log.filename().string()));
   // The refusal changed nothing: with the file back, the store opens.
