@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole table of docs/benchmarks.md at full size: one JSON object a line.
-# Takes about half an hour, 50 GB of disk, and a machine that does nothing
-# else.
+# Takes about five minutes on a fast disk, 70 GB of it, and a machine that does
+# nothing else.
 #
 #   tools/bench_all.sh results.jsonl [DIR]      # DIR: on the disk to measure
 #   tools/bench_table.py results.jsonl          # the table
