@@ -86,8 +86,8 @@ class RecoverRepair final : public Command {
     std::string out = table.ToString();
     if (report.maybe_twice > 0) {
       Append(&out, "\n", FormatCount(report.maybe_twice),
-             " of the pending ones may have been delivered before: the damage "
-             "hides whether they were\n");
+             " of the pending ones may have been delivered or cancelled "
+             "before: the damage hides it\n");
     }
     for (const Finding& finding : report.findings.all()) {
       Append(&out, "\n",
