@@ -94,7 +94,8 @@ class RecoverRepair final : public Command {
              finding.severity == Severity::kNote ? "note " : "LOST ",
              FindingText(finding));
     }
-    Append(&out, "\n", FormatCount(report.lost), " messages lost\n");
+    Append(&out, "\n", FormatCount(report.lost),
+           report.lost == 1 ? " message lost\n" : " messages lost\n");
     Append(&out, "the new store: ", report.out.string(),
            "\nthe old store: ", report.kept.string(), "\n");
     return out;
