@@ -261,17 +261,16 @@ void StoreSurvey::ReportDamagedLog(const DamagedRange& range) {
   finding.offset = range.from - range.file_base;
   finding.what = absl::StrCat(range.why, " (log offsets ", range.from.value(),
                               " to ", range.to.value(), ")");
-  finding.means = absl::StrCat(
-      "the store does not start; what was written ",
-      range.before_ms > 0
-          ? absl::StrCat("after ", FormatUtc(range.before_ms), " ")
-          : "",
-      range.after_ms != std::numeric_limits<int64_t>::max()
-          ? absl::StrCat("and before ", FormatUtc(range.after_ms), " ")
-          : "",
-      "is missing here, ", range.saved_records,
-      " records in between are "
-      "intact");
+  std::string when;
+  if (range.before_ms > 0) {
+    absl::StrAppend(&when, " after ", FormatUtc(range.before_ms));
+  }
+  if (range.after_ms != std::numeric_limits<int64_t>::max()) {
+    absl::StrAppend(&when, " before ", FormatUtc(range.after_ms));
+  }
+  finding.means =
+      absl::StrCat("records that were written", when, " are missing here; ",
+                   range.saved_records, " in between are intact");
   findings.Add(std::move(finding));
 }
 

@@ -116,6 +116,11 @@ absl::Status HourVerifier::Visit(const SalvagedRecord& record) {
   } else {
     chain_broken_ = true;
   }
+  if (record.kind == SalvagedKind::kLost) {
+    // Where the next frame stands, as far as anybody knows.
+    next_location_ =
+        record.index ? record.index->location + record.index->size : 0;
+  }
   if (record.kind == SalvagedKind::kTombstone) CheckTombstone(record);
   if (record.kind == SalvagedKind::kMessage) CheckMessage(record);
   Digest(record);
@@ -156,7 +161,7 @@ void HourVerifier::CheckMessage(const SalvagedRecord& record) {
            "the message may be delivered at a wrong time");
   }
   if (index != nullptr && !record.damaged()) {
-    if (index->location != next_location_) {
+    if (next_location_ != 0 && index->location != next_location_) {
       Report(true, record.number,
              absl::StrCat("its frame stands at ", index->location,
                           ", expected ", next_location_),
@@ -238,19 +243,19 @@ void HourVerifier::Judge(const SalvagedRecord& record) {
   const bool cancelled =
       cancelled_.Contains(record.number) || fate == Fate::kCancelled;
   if (record.kind == SalvagedKind::kMessage) {
-    loss.means = "is not delivered before a repair, which saves it";
+    loss.means = "not delivered before a repair, which saves it";
     loss.ids = {std::string(PeekMessage(record.payload).id)};
   } else if (record.kind == SalvagedKind::kTombstone) {
     loss.counts = false;
     loss.means = "a cancel: nothing is lost";
   } else if (cancelled) {
-    loss.means = "was cancelled: nothing is lost";
+    loss.means = "cancelled: nothing is lost";
   } else if (LogHas(record.number)) {
     loss.means =
-        "is not delivered before a repair, which saves it from the "
+        "not delivered before a repair, which saves it from the "
         "commit log";
   } else if (fate == Fate::kDelivered || fate == Fate::kDone) {
-    loss.means = "was delivered before: nothing is lost";
+    loss.means = "delivered before: nothing is lost";
   } else if (record.kind == SalvagedKind::kLostTombstone) {
     loss.counts = false;
     loss.means = "a cancel; what it cancelled may be delivered";
@@ -299,7 +304,7 @@ void HourVerifier::FlushLoss() {
                            FormatUtc(loss.due_last));
     finding.means =
         absl::StrCat(loss.count(), loss.count() == 1 ? " message" : " messages",
-                     " due ", due, ": ", loss.means);
+                     " due ", due, " ", loss.means);
   } else {
     finding.means = loss.means;
   }

@@ -115,8 +115,8 @@ int Conclude(const PendingScanReport& report, const std::string& dir,
   }
   if (report.maybe_twice > 0) {
     diagnostics->Say(Concat("hourglass: ", dir, ": ", report.maybe_twice,
-                            " of these may have been delivered before; the "
-                            "damage hides whether they were"));
+                            " of these may have been delivered or cancelled "
+                            "before; the damage hides it"));
   }
   if (report.unreadable == 0) return kExitOk;
   diagnostics->Say(Concat("hourglass: ", dir, ": ", report.unreadable,

@@ -86,15 +86,16 @@ class RecoverRepair final : public Command {
     std::string out = table.ToString();
     if (report.maybe_twice > 0) {
       Append(&out, "\n", FormatCount(report.maybe_twice),
-             " of the pending ones may have been delivered before: the damage "
-             "hides whether they were\n");
+             " of the pending ones may have been delivered or cancelled "
+             "before: the damage hides it\n");
     }
     for (const Finding& finding : report.findings.all()) {
       Append(&out, "\n",
              finding.severity == Severity::kNote ? "note " : "LOST ",
              FindingText(finding));
     }
-    Append(&out, "\n", FormatCount(report.lost), " messages lost\n");
+    Append(&out, "\n", FormatCount(report.lost),
+           report.lost == 1 ? " message lost\n" : " messages lost\n");
     Append(&out, "the new store: ", report.out.string(),
            "\nthe old store: ", report.kept.string(), "\n");
     return out;

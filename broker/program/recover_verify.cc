@@ -112,7 +112,8 @@ class RecoverVerify final : public Command {
     }
     const uint64_t lost = report.findings.lost_messages();
     Append(&out, "damaged: ", FormatCount(report.findings.damages()),
-           " findings, ", FormatCount(lost), " messages cannot be read\n",
+           " findings, ", FormatCount(lost),
+           lost == 1 ? " message" : " messages", " cannot be read\n",
            "to repair: hourglass recover repair ", dir_, " --out NEW_DIR\n");
     return out;
   }

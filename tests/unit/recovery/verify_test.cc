@@ -7,6 +7,7 @@
 
 #include "storage/checksum.h"
 #include "storage/coding.h"
+#include "storage/hour_format.h"
 #include "storage/identity.h"
 #include "tests/support/damaged_store.h"
 
@@ -178,6 +179,50 @@ TEST_F(VerifyTest, NamesTheMessageWhoseBodyIsDamaged) {
   EXPECT_THAT(found->means,
               HasSubstr("1 message due 2026-11-21T05:00:00.000Z"));
   EXPECT_THAT(found->ids, testing::ElementsAre("id-17"));
+}
+
+// What only a writer's bug makes: every checksum is right.
+TEST_F(VerifyTest, AChainThatGoesWrongIsReported) {
+  box_.Open();
+  for (int i = 0; i < 3; ++i) box_.Put("m", box_.InMs(7'200'000));
+  box_.Shut();
+  const uint64_t salt =
+      HashBytes(ReadIdentity(box_.fs.get(), box_.dir)->store_id.view());
+  const Path file = box_.Ending(".delayindex").front();
+  const Hour hour = ParseHourFileName(file.filename().string())->hour;
+  std::string bytes = box_.fs->Content(file);
+  char* third = bytes.data() + kHourHeaderBytes + 2 * kIndexRecordBytes;
+  IndexRecord record = *DecodeIndexRecord(salt, hour, RecordNumber(3), third);
+  record.prev = RecordNumber(1);
+  EncodeIndexRecord(salt, hour, RecordNumber(3), record, third);
+  box_.fs->SetContent(file, bytes);
+  const VerifyReport report = box_.Verify();
+  EXPECT_THAT(box_.TextOf(report),
+              HasSubstr("its chain goes on at record 1, but the record before "
+                        "it in second 0 is 2"));
+}
+
+TEST_F(VerifyTest, AnHourThatIsNotTheLogsIsReported) {
+  box_.Open();
+  box_.Put("one", box_.InMs(7'200'000));
+  box_.Put("two", box_.InMs(7'200'000));
+  box_.Shut();
+  // The frame with another body, sealed as if it had been written so.
+  const uint64_t salt =
+      HashBytes(ReadIdentity(box_.fs.get(), box_.dir)->store_id.view());
+  const Path file = box_.Ending(".delaylog").front();
+  const Hour hour = ParseHourFileName(file.filename().string())->hour;
+  std::string bytes = box_.fs->Content(file);
+  bytes[bytes.find("one")] = 'X';
+  const auto size = GetFixed<uint32_t>(bytes.data() + kHourHeaderBytes);
+  const std::string payload = bytes.substr(kHourHeaderBytes + kFrameHeaderBytes,
+                                           size - kFrameHeaderBytes);
+  EncodeFrameHeader(salt, hour, RecordNumber(1),
+                    static_cast<uint32_t>(payload.size()), HashBytes(payload),
+                    bytes.data() + kHourHeaderBytes);
+  box_.fs->SetContent(file, bytes);
+  EXPECT_THAT(box_.TextOf(box_.Verify()),
+              HasSubstr("not those of the commit log"));
 }
 
 TEST_F(VerifyTest, RefusesAnOpenStoreInOneSentence) {

@@ -157,7 +157,7 @@ TEST_F(RecoverCommandTest, RepairSavesAndListsWhatIsLost) {
   EXPECT_THAT(console_.out.text(),
               AllOf(HasSubstr("pending           2"), HasSubstr("LOST"),
                     HasSubstr("a message due 2026-11-21T04:00:00.000Z"),
-                    HasSubstr("ids id2"), HasSubstr("1 messages lost")));
+                    HasSubstr("ids id2"), HasSubstr("1 message lost")));
   EXPECT_EQ(console_.Run({"recover", "verify", "/r"}), 0);
   EXPECT_EQ(console_.Run({"recover", "repair", kDir, "--out", "/r"}), 2);
   EXPECT_THAT(console_.err.text(), HasSubstr("/r is not empty"));
