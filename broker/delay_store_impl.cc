@@ -105,10 +105,10 @@ absl::Status DelayStoreImpl::CheckOpen() {
   return absl::OkStatus();
 }
 
-bool DelayStoreImpl::Stage(Op&& op, std::string_view payload, bool always) {
-  op.payload_bytes = static_cast<uint32_t>(payload.size());
-  op.payload_hash = HashBytes(payload);
-  return staging_.Push(std::move(op), payload, always);
+bool DelayStoreImpl::Stage(Op* op, std::string_view payload, bool always) {
+  op->payload_bytes = static_cast<uint32_t>(payload.size());
+  op->payload_hash = HashBytes(payload);
+  return staging_.Push(std::move(*op), payload, always);
 }
 
 void DelayStoreImpl::PutAsync(const MessageView& message, PutCallback done) {
@@ -135,7 +135,7 @@ void DelayStoreImpl::PutAsync(const MessageView& message, PutCallback done) {
   thread_local std::string payload;
   payload.clear();
   EncodeMessage(stored, &payload);
-  if (Stage(std::move(op), payload)) return;
+  if (Stage(&op, payload)) return;
   op.put_done(absl::ResourceExhaustedError(
       absl::StrCat("more than ", state_->options.unsynced_bytes_max,
                    " bytes wait to become durable (unsynced_bytes_max)")));
@@ -171,7 +171,7 @@ OpResult DelayStoreImpl::StageAndWait(Op op, std::string_view payload) {
     answer = std::move(result);
     answered.CountDown();
   };
-  Stage(std::move(op), payload, /*always=*/true);
+  Stage(&op, payload, /*always=*/true);
   if (!state_->options.threads) Pump();
   answered.Wait();
   return answer;
@@ -197,7 +197,7 @@ void DelayStoreImpl::CancelAsync(const Handle& handle, CancelCallback done) {
     if (!result.status.ok()) return done(result.status);
     done(result.answer);
   };
-  if (Stage(std::move(op), "")) return;
+  if (Stage(&op, "")) return;
   op.done({absl::ResourceExhaustedError(absl::StrCat(
                "more than ", state_->options.unsynced_bytes_max,
                " bytes wait to become durable (unsynced_bytes_max)")),

@@ -72,7 +72,8 @@ class DelayStoreImpl final : public DelayStore {
  private:
   absl::Status CheckOpen();
   // Hands an op to the writer; without threads, also makes it happen.
-  bool Stage(Op&& op, std::string_view payload, bool always = false);
+  // Takes `*op` if there is room, and leaves it alone otherwise.
+  bool Stage(Op* op, std::string_view payload, bool always = false);
   OpResult StageAndWait(Op op, std::string_view payload);
   void Pump();
   absl::StatusOr<MoveResult> Move(const Handle& handle, int64_t due_ms);

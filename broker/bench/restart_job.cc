@@ -187,8 +187,9 @@ absl::StatusOr<Report> RunRestartJob(const Bench& bench) {
   report.Set("compared_with", small ? RoundsJson(*small) : Json());
   report.Set("ratio", small ? Json(Rounded(rounds.ReadyMs() / small->ReadyMs()))
                             : Json());
-  if (filled)
+  if (filled) {
     report.SetRate("fill_", filled->put.messages, filled->put.seconds);
+  }
   report.SetProcess(begin, ReadProcessStats());
   return report;
 }

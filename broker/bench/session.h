@@ -102,6 +102,7 @@ class Session {
 template <typename T>
 std::vector<Work*> PointersTo(const std::vector<std::unique_ptr<T>>& works) {
   std::vector<Work*> pointers;
+  pointers.reserve(works.size());
   for (const auto& work : works) pointers.push_back(work.get());
   return pointers;
 }
