@@ -19,6 +19,8 @@
 // noted is kept, and the next RunOnce goes on with it. Any other error is.
 //
 // Threads: RunOnce from one thread.
+//
+// Keeps promise 7: restart work stays small, and files go when they may.
 #ifndef HOURGLASS_BROKER_CHECKPOINTER_H_
 #define HOURGLASS_BROKER_CHECKPOINTER_H_
 

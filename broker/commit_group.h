@@ -3,6 +3,8 @@
 // One group on its way to the disk: its bytes, and everybody who waits for
 // it. Two of them take turns: while one is being written and synced, the next
 // is being filled.
+//
+// Keeps promise 1: who is told when this group is durable.
 #ifndef HOURGLASS_BROKER_COMMIT_GROUP_H_
 #define HOURGLASS_BROKER_COMMIT_GROUP_H_
 

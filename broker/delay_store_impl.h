@@ -3,6 +3,8 @@
 // DelayStore, put together: staging and writer, hand and deliverer,
 // preloader, checkpointer, and the threads that drive them (or Step, which
 // does what the threads do, in the caller's thread and in a fixed order).
+//
+// Keeps promises 1 to 7, by its parts.
 #ifndef HOURGLASS_BROKER_DELAY_STORE_IMPL_H_
 #define HOURGLASS_BROKER_DELAY_STORE_IMPL_H_
 

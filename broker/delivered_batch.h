@@ -1,6 +1,8 @@
 // File: delivered_batch.h
 //
 // Due messages with their bodies, on the way from the hand to the writer.
+//
+// Serves promise 2: what will be marked delivered together.
 #ifndef HOURGLASS_BROKER_DELIVERED_BATCH_H_
 #define HOURGLASS_BROKER_DELIVERED_BATCH_H_
 

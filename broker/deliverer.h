@@ -5,6 +5,8 @@
 // host's own, after which the writer appends the marks.
 //
 // Threads: RunOnce from one thread; takes the state lock for short moments.
+//
+// Keeps promises 2 and 3: due messages, once, into the log or the sink.
 #ifndef HOURGLASS_BROKER_DELIVERER_H_
 #define HOURGLASS_BROKER_DELIVERER_H_
 

@@ -5,6 +5,8 @@
 // std::string to hold without an allocation.
 //
 // Threads: any.
+//
+// Serves promise 2: no two messages of a store share an id.
 #ifndef HOURGLASS_BROKER_ID_MAKER_H_
 #define HOURGLASS_BROKER_ID_MAKER_H_
 

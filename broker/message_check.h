@@ -2,6 +2,8 @@
 //
 // The limits of a message, checked before it is let in: INVALID_ARGUMENT
 // names the field, what it was and what would be right.
+//
+// Keeps promise 7: limits are checked before anything is stored.
 #ifndef HOURGLASS_BROKER_MESSAGE_CHECK_H_
 #define HOURGLASS_BROKER_MESSAGE_CHECK_H_
 

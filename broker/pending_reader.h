@@ -5,6 +5,8 @@
 // depend on how much is pending.
 //
 // Threads: any; takes the state lock for short moments.
+//
+// Keeps promise 7: a listing holds one page.
 #ifndef HOURGLASS_BROKER_PENDING_READER_H_
 #define HOURGLASS_BROKER_PENDING_READER_H_
 

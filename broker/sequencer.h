@@ -16,6 +16,8 @@
 //   }
 //
 // Threads: the writer's only; takes the state lock itself.
+//
+// Keeps promises 2 and 4: one order, in which cancel or delivery wins.
 #ifndef HOURGLASS_BROKER_SEQUENCER_H_
 #define HOURGLASS_BROKER_SEQUENCER_H_
 

@@ -13,6 +13,8 @@
 // Order: the ops of one thread keep their order (a thread has one shard).
 //
 // Threads: Push from any, Drain and Wait from the writer.
+//
+// Keeps promise 7: what waits for the disk is bounded.
 #ifndef HOURGLASS_BROKER_STAGING_H_
 #define HOURGLASS_BROKER_STAGING_H_
 

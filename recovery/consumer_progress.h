@@ -14,6 +14,8 @@
 // consumer counts as not having read, so it reads again and misses nothing.
 //
 // Threads: none of its own.
+//
+// Keeps promise 2: what a group acknowledged stays acknowledged.
 #ifndef HOURGLASS_RECOVERY_CONSUMER_PROGRESS_H_
 #define HOURGLASS_RECOVERY_CONSUMER_PROGRESS_H_
 

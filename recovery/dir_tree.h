@@ -4,6 +4,8 @@
 // takes away again.
 //
 // Threads: functions only.
+//
+// Serves promise 2: directories are made and removed durably.
 #ifndef HOURGLASS_RECOVERY_DIR_TREE_H_
 #define HOURGLASS_RECOVERY_DIR_TREE_H_
 

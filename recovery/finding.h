@@ -13,6 +13,8 @@
 // Ownership: plain values. Threads: none of its own.
 //
 // Limitations: `ids` holds the first ids only; `messages` counts them all.
+//
+// Keeps promise 5: damage has a place and a meaning.
 #ifndef HOURGLASS_RECOVERY_FINDING_H_
 #define HOURGLASS_RECOVERY_FINDING_H_
 

@@ -23,6 +23,8 @@
 // Memory: two bits a message of the hours that the log speaks of.
 //
 // Threads: none of its own.
+//
+// Keeps promise 5: what the log says of each message, to compare with.
 #ifndef HOURGLASS_RECOVERY_LOG_TRACE_H_
 #define HOURGLASS_RECOVERY_LOG_TRACE_H_
 

@@ -17,6 +17,8 @@
 // Memory: a bit or two a message of the hours in the log.
 //
 // Threads: one.
+//
+// Keeps promise 6: lists what is intact beside what is not.
 #ifndef HOURGLASS_RECOVERY_PENDING_SCAN_H_
 #define HOURGLASS_RECOVERY_PENDING_SCAN_H_
 

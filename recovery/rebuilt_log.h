@@ -8,6 +8,8 @@
 //   RETURN_IF_ERROR(log->Finish());      // all of it is durable
 //
 // Threads: one.
+//
+// Keeps promise 2: each message once, under its old number.
 #ifndef HOURGLASS_RECOVERY_REBUILT_LOG_H_
 #define HOURGLASS_RECOVERY_REBUILT_LOG_H_
 

@@ -23,6 +23,8 @@
 // RESOURCE_EXHAUSTED if it does not fit on the disk.
 //
 // Threads: one.
+//
+// Keeps promises 2 and 6: all that is intact, and nothing twice.
 #ifndef HOURGLASS_RECOVERY_REPAIR_H_
 #define HOURGLASS_RECOVERY_REPAIR_H_
 

@@ -14,6 +14,8 @@
 // delivered yet.
 //
 // Threads: one, before anybody else sees the state.
+//
+// Keeps promises 2 and 7: exact, and only since the checkpoint.
 #ifndef HOURGLASS_RECOVERY_REPLAY_H_
 #define HOURGLASS_RECOVERY_REPLAY_H_
 

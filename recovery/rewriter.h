@@ -20,6 +20,8 @@
 // delivered at once, without its body.
 //
 // Threads: one.
+//
+// Keeps promise 2: what is known of a message decides what is written.
 #ifndef HOURGLASS_RECOVERY_REWRITER_H_
 #define HOURGLASS_RECOVERY_REWRITER_H_
 

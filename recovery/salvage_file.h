@@ -10,6 +10,8 @@
 // A view is valid until the next call of View.
 //
 // Threads: one. Ownership: the file system is the caller's.
+//
+// Keeps promise 6: reads on behind a bad sector.
 #ifndef HOURGLASS_RECOVERY_SALVAGE_FILE_H_
 #define HOURGLASS_RECOVERY_SALVAGE_FILE_H_
 

@@ -18,6 +18,8 @@
 // visitor returns. Everything else is data.
 //
 // Threads: one.
+//
+// Keeps promise 6: index and DelayLog each make up for the other.
 #ifndef HOURGLASS_RECOVERY_SALVAGE_HOUR_H_
 #define HOURGLASS_RECOVERY_SALVAGE_HOUR_H_
 

@@ -20,6 +20,8 @@
 // anything was given), and what the callbacks return.
 //
 // Threads: one.
+//
+// Keeps promise 6: reads on behind a damaged group.
 #ifndef HOURGLASS_RECOVERY_SALVAGE_LOG_H_
 #define HOURGLASS_RECOVERY_SALVAGE_LOG_H_
 

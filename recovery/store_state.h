@@ -11,6 +11,8 @@
 //
 // Ownership: the state owns all of it; the clock and the file system are the
 // host's.
+//
+// Serves promise 2: one lock over all that must change together.
 #ifndef HOURGLASS_RECOVERY_STORE_STATE_H_
 #define HOURGLASS_RECOVERY_STORE_STATE_H_
 

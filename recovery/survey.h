@@ -16,6 +16,8 @@
 // no error: it is in `findings`.
 //
 // Threads: one.
+//
+// Keeps promise 5: every file is looked at, or named.
 #ifndef HOURGLASS_RECOVERY_SURVEY_H_
 #define HOURGLASS_RECOVERY_SURVEY_H_
 

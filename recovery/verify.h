@@ -16,6 +16,8 @@
 // Errors: those of StoreSurvey::Make. Damage is none: it is in the report.
 //
 // Threads: one.
+//
+// Keeps promise 5: what a store would find out late, said now.
 #ifndef HOURGLASS_RECOVERY_VERIFY_H_
 #define HOURGLASS_RECOVERY_VERIFY_H_
 

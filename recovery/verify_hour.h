@@ -7,6 +7,8 @@
 //   RETURN_IF_ERROR(verifier.Run());      // findings go to the survey
 //
 // Threads: one.
+//
+// Keeps promise 5: chains, counts and frames of an hour.
 #ifndef HOURGLASS_RECOVERY_VERIFY_HOUR_H_
 #define HOURGLASS_RECOVERY_VERIFY_HOUR_H_
 

@@ -9,6 +9,8 @@
 //   RETURN_IF_ERROR(queue.Scan([](QueueIndex i, const QueueEntry& e) {...}));
 //
 // Threads: one.
+//
+// Keeps promise 5: every entry against the log.
 #ifndef HOURGLASS_RECOVERY_VERIFY_QUEUE_H_
 #define HOURGLASS_RECOVERY_VERIFY_QUEUE_H_
 

@@ -10,6 +10,8 @@
 //   buffer.Clear();
 //
 // Threads: none of its own.
+//
+// Serves promise 7: what it holds is bounded by its owner.
 #ifndef HOURGLASS_STORAGE_APPEND_BUFFER_H_
 #define HOURGLASS_STORAGE_APPEND_BUFFER_H_
 

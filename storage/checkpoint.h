@@ -27,6 +27,8 @@
 // Threads: Load and Write from one thread; ReadHeads from any.
 //
 // Limitations: topics and consumers are never forgotten here.
+//
+// Keeps promises 2 and 7: where recovery begins, and a hash of what was true.
 #ifndef HOURGLASS_STORAGE_CHECKPOINT_H_
 #define HOURGLASS_STORAGE_CHECKPOINT_H_
 

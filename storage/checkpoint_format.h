@@ -13,6 +13,8 @@
 // Keys sort so that everything a start needs comes before the heads.
 //
 // Threads: functions only.
+//
+// Keeps promise 5: every value counts into the state hash.
 #ifndef HOURGLASS_STORAGE_CHECKPOINT_FORMAT_H_
 #define HOURGLASS_STORAGE_CHECKPOINT_FORMAT_H_
 

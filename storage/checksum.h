@@ -9,6 +9,8 @@
 // the record stands (log offset, or hour and number) for a few nanoseconds
 // more, and is what is stored. A record that is intact but stands in the
 // wrong place (a misdirected or duplicated block) thus fails its check.
+//
+// Keeps promise 5: a seal covers content and place.
 #ifndef HOURGLASS_STORAGE_CHECKSUM_H_
 #define HOURGLASS_STORAGE_CHECKSUM_H_
 

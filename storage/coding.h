@@ -2,6 +2,8 @@
 //
 // Little-endian integers and varints in and out of bytes. Every format of
 // Hourglass is written and read with these; see docs/formats.md.
+//
+// Serves promise 5: bytes that are no such value are refused.
 #ifndef HOURGLASS_STORAGE_CODING_H_
 #define HOURGLASS_STORAGE_CODING_H_
 

@@ -33,6 +33,8 @@
 // Limitations: a topic's name is 1 to 464 bytes; facts of every topic are in
 // memory (some 200 bytes each), and a checkpoint syncs one file for each
 // topic that changed.
+//
+// Keeps promises 2 and 5: each ready message once, each entry sealed.
 #ifndef HOURGLASS_STORAGE_CONSUME_QUEUE_H_
 #define HOURGLASS_STORAGE_CONSUME_QUEUE_H_
 

@@ -20,6 +20,8 @@
 //   size u32 | kind u16, flags u16 | id_hash u32 |
 //   checksum u32 (low half of the Seal; place = hour and number)
 //   A tombstone has location = number of its target, size = 0.
+//
+// Keeps promise 5: every record is sealed with its hour and number.
 #ifndef HOURGLASS_STORAGE_HOUR_FORMAT_H_
 #define HOURGLASS_STORAGE_HOUR_FORMAT_H_
 

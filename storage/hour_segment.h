@@ -18,6 +18,8 @@
 // flushed_count() touch only the files and need no lock. Sync needs none.
 //
 // Limitations: at most 2^32 - 1 records an hour (RESOURCE_EXHAUSTED).
+//
+// Keeps promises 5 and 6: damage is found where it is, the rest is read.
 #ifndef HOURGLASS_STORAGE_HOUR_SEGMENT_H_
 #define HOURGLASS_STORAGE_HOUR_SEGMENT_H_
 

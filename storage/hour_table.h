@@ -28,6 +28,8 @@
 //
 // Limitations: a segment that somebody holds is not evicted (its files would
 // stay open anyway), so open files may pass the bound by what is held.
+//
+// Keeps promises 2 and 7: no file goes early, and few are open.
 #ifndef HOURGLASS_STORAGE_HOUR_TABLE_H_
 #define HOURGLASS_STORAGE_HOUR_TABLE_H_
 

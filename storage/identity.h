@@ -17,6 +17,8 @@
 //   ASSIGN_OR_RETURN(StoreIdentity again, ReadIdentity(fs, dir));
 //
 // Threads: none needed; the store holds its lock while it is opened.
+//
+// Keeps promise 5: files of another store are told apart.
 #ifndef HOURGLASS_STORAGE_IDENTITY_H_
 #define HOURGLASS_STORAGE_IDENTITY_H_
 

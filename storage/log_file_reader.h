@@ -14,6 +14,8 @@
 // content: a sector that cannot be read says nothing about what was there.
 //
 // Threads: none; one reader, one thread.
+//
+// Keeps promise 5: states what is intact, group by group.
 #ifndef HOURGLASS_STORAGE_LOG_FILE_READER_H_
 #define HOURGLASS_STORAGE_LOG_FILE_READER_H_
 

@@ -36,6 +36,8 @@
 //   same as for the payload alone.
 //
 //   salt = HashBytes(store id), so each seal also names the store.
+//
+// Keeps promise 5: groups and records are sealed with their offset.
 #ifndef HOURGLASS_STORAGE_LOG_FORMAT_H_
 #define HOURGLASS_STORAGE_LOG_FORMAT_H_
 

@@ -15,6 +15,8 @@
 //   body        the rest
 //
 // No checksum here: whoever stores the bytes seals them (checksum.h).
+//
+// Serves promise 5: what is no message is refused.
 #ifndef HOURGLASS_STORAGE_MESSAGE_CODEC_H_
 #define HOURGLASS_STORAGE_MESSAGE_CODEC_H_
 

@@ -12,6 +12,8 @@
 // and says which is active.
 //
 // Threads: any.
+//
+// Serves all promises: shows that a broken one is noticed.
 #ifndef HOURGLASS_STORAGE_PLANTED_BUG_H_
 #define HOURGLASS_STORAGE_PLANTED_BUG_H_
 

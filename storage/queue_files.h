@@ -10,6 +10,8 @@
 // read from, or written to, a file of another topic, place or store.
 //
 // Threads: none of its own; the functions touch only what they are given.
+//
+// Keeps promise 2: knows which files are still to be synced.
 #ifndef HOURGLASS_STORAGE_QUEUE_FILES_H_
 #define HOURGLASS_STORAGE_QUEUE_FILES_H_
 

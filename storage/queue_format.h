@@ -13,6 +13,8 @@
 //            content = the 16 bytes before)
 //
 // Threads: functions only.
+//
+// Keeps promise 5: every entry is sealed with its topic and index.
 #ifndef HOURGLASS_STORAGE_QUEUE_FORMAT_H_
 #define HOURGLASS_STORAGE_QUEUE_FORMAT_H_
 

@@ -9,6 +9,8 @@
 // Not for secrets: xoshiro256**, seeded by splitmix64.
 //
 // Threads: none; each user owns one. SystemEntropy may be called from any.
+//
+// Serves all promises: chance is an argument, so a failure can be replayed.
 #ifndef HOURGLASS_STORAGE_RANDOM_H_
 #define HOURGLASS_STORAGE_RANDOM_H_
 

@@ -15,6 +15,8 @@
 // Limitations: no memory mapping, no direct I/O, no hard links, no file that
 // is written at random places, no log of RocksDB's own (NewLogger gives one
 // that drops everything). A writable file that once failed stays failed.
+//
+// Keeps promise 1: RocksDB's syncs are ours, and can be simulated.
 #ifndef HOURGLASS_STORAGE_ROCKS_FILE_SYSTEM_H_
 #define HOURGLASS_STORAGE_ROCKS_FILE_SYSTEM_H_
 

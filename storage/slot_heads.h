@@ -5,6 +5,8 @@
 // that the next non-empty slot is found without looking at each.
 //
 // Threads: none of its own.
+//
+// Keeps promise 5: stored heads are sealed, and rebuilt if they are wrong.
 #ifndef HOURGLASS_STORAGE_SLOT_HEADS_H_
 #define HOURGLASS_STORAGE_SLOT_HEADS_H_
 

@@ -3,6 +3,8 @@
 // The identity of one store: 16 random bytes drawn when it is created and
 // mixed into the header of each of its files and every checksum, so that a
 // file from another store, put here by mistake, is refused by name.
+//
+// Serves promise 5: salts every seal with the store it belongs to.
 #ifndef HOURGLASS_STORAGE_STORE_ID_H_
 #define HOURGLASS_STORAGE_STORE_ID_H_
 

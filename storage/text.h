@@ -2,6 +2,8 @@
 //
 // Debian's Abseil has a string_view of its own; these go from one to the
 // other where absl::StrCat and its kind are called.
+//
+// Serves promise 5: errors that can name what was wrong.
 #ifndef HOURGLASS_STORAGE_TEXT_H_
 #define HOURGLASS_STORAGE_TEXT_H_
 

@@ -11,6 +11,8 @@
 //     deliver that message again.
 //
 // Threads: under the owner's state lock.
+//
+// Keeps promise 2: how far delivery is durable.
 #ifndef HOURGLASS_WHEEL_DELIVERY_MARKS_H_
 #define HOURGLASS_WHEEL_DELIVERY_MARKS_H_
 

@@ -4,6 +4,8 @@
 // and where its body stands. `DueKey` is the order of delivery: by due
 // millisecond, then by arrival (record number; numbers of one hour only ever
 // meet numbers of the same hour at the same millisecond).
+//
+// Keeps promise 3: the order and the moment of delivery.
 #ifndef HOURGLASS_WHEEL_DUE_ENTRY_H_
 #define HOURGLASS_WHEEL_DUE_ENTRY_H_
 

@@ -29,6 +29,8 @@
 // `covered` moves back in front of it: the disk has them.
 //
 // Threads: under the owner's state lock.
+//
+// Keeps promises 3 and 7: what is due next, in a bounded window.
 #ifndef HOURGLASS_WHEEL_DUE_LANE_H_
 #define HOURGLASS_WHEEL_DUE_LANE_H_
 

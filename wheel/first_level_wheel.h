@@ -13,6 +13,8 @@
 // Rounds: hour h stands in round h % 2. Placing hour h + 2 drops hour h.
 //
 // Threads: under the owner's state lock.
+//
+// Keeps promise 7: list heads only, whatever is pending.
 #ifndef HOURGLASS_WHEEL_FIRST_LEVEL_WHEEL_H_
 #define HOURGLASS_WHEEL_FIRST_LEVEL_WHEEL_H_
 

@@ -31,6 +31,8 @@
 //   due_ms > now_ms.
 //
 // Threads: under the owner's state lock.
+//
+// Keeps promise 3: nothing is taken before its millisecond.
 #ifndef HOURGLASS_WHEEL_HAND_H_
 #define HOURGLASS_WHEEL_HAND_H_
 

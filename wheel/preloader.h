@@ -11,6 +11,8 @@
 // say) leaves the hour where it is, and the next RunOnce tries again.
 //
 // Threads: RunOnce from any number of workers; takes the state lock itself.
+//
+// Keeps promises 6 and 7: reads ahead in bounds, around damage.
 #ifndef HOURGLASS_WHEEL_PRELOADER_H_
 #define HOURGLASS_WHEEL_PRELOADER_H_
 

@@ -19,6 +19,8 @@
 // only when nothing is.
 //
 // Threads: under the owner's state lock.
+//
+// Keeps promise 7: file references only, whatever is pending.
 #ifndef HOURGLASS_WHEEL_SECOND_LEVEL_WHEEL_H_
 #define HOURGLASS_WHEEL_SECOND_LEVEL_WHEEL_H_
 

@@ -19,6 +19,8 @@
 //   // missing but what was cancelled, damaged or arrived after `upto`.
 //
 // Threads: pure functions over a segment's flushed part; no lock needed.
+//
+// Keeps promises 5 and 6: damage is handed on, the rest is loaded.
 #ifndef HOURGLASS_WHEEL_SLOT_LOADER_H_
 #define HOURGLASS_WHEEL_SLOT_LOADER_H_
 

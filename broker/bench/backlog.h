@@ -4,6 +4,8 @@
 // `restart`.
 //
 // Threads: none of its own.
+//
+// Measures promise 7: memory and restart with much pending.
 #ifndef HOURGLASS_BROKER_BENCH_BACKLOG_H_
 #define HOURGLASS_BROKER_BENCH_BACKLOG_H_
 

@@ -10,6 +10,8 @@
 //   return bench.Run(console);
 //
 // Threads: none of its own.
+//
+// Measures what the promises cost.
 #ifndef HOURGLASS_BROKER_BENCH_BENCH_COMMAND_H_
 #define HOURGLASS_BROKER_BENCH_BENCH_COMMAND_H_
 

@@ -5,6 +5,8 @@
 // own streams; a test gives strings.
 //
 // Threads: `stopped` from any; the others from one at a time.
+//
+// Measures what the promises cost; progress goes to people.
 #ifndef HOURGLASS_BROKER_BENCH_BENCH_CONSOLE_H_
 #define HOURGLASS_BROKER_BENCH_BENCH_CONSOLE_H_
 

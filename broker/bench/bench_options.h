@@ -8,6 +8,8 @@
 //
 // Due times are now + start_ms + a random part of spread_ms; "now" is when
 // the job begins to put, or for `steady` the moment of each put.
+//
+// Measures what the promises cost, with options that are reported.
 #ifndef HOURGLASS_BROKER_BENCH_BENCH_OPTIONS_H_
 #define HOURGLASS_BROKER_BENCH_BENCH_OPTIONS_H_
 

@@ -10,6 +10,8 @@
 // Threads: none of its own.
 //
 // Limitations: POSIX. The child's standard error is ours.
+//
+// Measures promise 7: a restart after a real SIGKILL.
 #ifndef HOURGLASS_BROKER_BENCH_CHILD_PROCESS_H_
 #define HOURGLASS_BROKER_BENCH_CHILD_PROCESS_H_
 

@@ -12,6 +12,8 @@
 // store (see window.h).
 //
 // Threads: Stop from any; the rest from the one that made the crew.
+//
+// Measures promise 1: puts count when they are acknowledged.
 #ifndef HOURGLASS_BROKER_BENCH_CREW_H_
 #define HOURGLASS_BROKER_BENCH_CREW_H_
 

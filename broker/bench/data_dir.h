@@ -8,6 +8,8 @@
 //   DelayStore::Open(dir.path(), ...);
 //
 // Threads: none of its own.
+//
+// Serves promise 2: never touches a directory that was not its own.
 #ifndef HOURGLASS_BROKER_BENCH_DATA_DIR_H_
 #define HOURGLASS_BROKER_BENCH_DATA_DIR_H_
 

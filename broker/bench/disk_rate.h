@@ -11,6 +11,8 @@
 //   rate.syncs_per_s();
 //
 // Threads: none of its own.
+//
+// Measures promise 1 against the disk's own rate.
 #ifndef HOURGLASS_BROKER_BENCH_DISK_RATE_H_
 #define HOURGLASS_BROKER_BENCH_DISK_RATE_H_
 

@@ -9,6 +9,8 @@
 // Threads: any.
 //
 // Limitations: Linux (/proc). What cannot be read counts as 0.
+//
+// Measures promise 7: memory, and CPU and bytes beside it.
 #ifndef HOURGLASS_BROKER_BENCH_PROCESS_STATS_H_
 #define HOURGLASS_BROKER_BENCH_PROCESS_STATS_H_
 

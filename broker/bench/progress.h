@@ -8,6 +8,8 @@
 //   while (...) progress.Update(done);        // any number of times
 //
 // Threads: none of its own.
+//
+// Serves the one who waits; keeps no promise itself.
 #ifndef HOURGLASS_BROKER_BENCH_PROGRESS_H_
 #define HOURGLASS_BROKER_BENCH_PROGRESS_H_
 

@@ -8,6 +8,8 @@
 //                seed);
 //
 // Threads: none of its own; one PutWork a producer.
+//
+// Measures promise 1: what is put, and when it is durable.
 #ifndef HOURGLASS_BROKER_BENCH_PUT_WORK_H_
 #define HOURGLASS_BROKER_BENCH_PUT_WORK_H_
 

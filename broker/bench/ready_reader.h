@@ -10,6 +10,8 @@
 // Ownership: store and clock are the caller's and must outlive it.
 //
 // Threads: the function runs on the reader's; Stop by the one that made it.
+//
+// Measures promise 3: when a consumer has the message.
 #ifndef HOURGLASS_BROKER_BENCH_READY_READER_H_
 #define HOURGLASS_BROKER_BENCH_READY_READER_H_
 

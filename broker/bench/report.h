@@ -12,6 +12,8 @@
 // the measurement can tell.
 //
 // Threads: none of its own.
+//
+// Measures what the promises cost, in named units.
 #ifndef HOURGLASS_BROKER_BENCH_REPORT_H_
 #define HOURGLASS_BROKER_BENCH_REPORT_H_
 

@@ -9,6 +9,8 @@
 //   RETURN_IF_ERROR(session->Finish(put.messages * size, &report));
 //
 // Threads: none of its own.
+//
+// Measures the store as a host would use it, promises and all.
 #ifndef HOURGLASS_BROKER_BENCH_SESSION_H_
 #define HOURGLASS_BROKER_BENCH_SESSION_H_
 

@@ -10,6 +10,8 @@
 // A line that a crash cut short is ended before new ones are written.
 //
 // Threads: one.
+//
+// Keeps promise 1: a line only for what is durable.
 #ifndef HOURGLASS_BROKER_PROGRAM_ACK_FILE_H_
 #define HOURGLASS_BROKER_PROGRAM_ACK_FILE_H_
 

@@ -15,6 +15,8 @@
 //
 // Every flag of a command may also be given by the environment and by the
 // configuration file; program.cc sees to that.
+//
+// Serves promises 4 and 5: every answer and every error reaches the user.
 #ifndef HOURGLASS_BROKER_PROGRAM_COMMAND_H_
 #define HOURGLASS_BROKER_PROGRAM_COMMAND_H_
 

@@ -8,6 +8,8 @@
 //
 // Threads: LineSource by one thread; Output by one thread; StopSignal and
 // Diagnostics by any.
+//
+// Serves promise 5: errors go where people look.
 #ifndef HOURGLASS_BROKER_PROGRAM_CONSOLE_H_
 #define HOURGLASS_BROKER_PROGRAM_CONSOLE_H_
 

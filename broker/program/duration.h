@@ -9,6 +9,8 @@
 //
 // Units: ms, s, m, h, d, w; the larger ones first, each at most once. Part of
 // a millisecond counts as a whole one, because early is worse than late.
+//
+// Serves promise 3: a delay means what was typed, or is refused.
 #ifndef HOURGLASS_BROKER_PROGRAM_DURATION_H_
 #define HOURGLASS_BROKER_PROGRAM_DURATION_H_
 

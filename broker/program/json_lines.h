@@ -14,6 +14,8 @@
 // shows only when it is too late.
 //
 // Limitations: a body that is not UTF-8 travels as body_base64.
+//
+// Serves promise 5: a line that is not understood is named, not guessed.
 #ifndef HOURGLASS_BROKER_PROGRAM_JSON_LINES_H_
 #define HOURGLASS_BROKER_PROGRAM_JSON_LINES_H_
 

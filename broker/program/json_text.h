@@ -9,6 +9,8 @@
 //
 // Text that is not UTF-8 is written with U+FFFD for each bad byte; where that
 // would lose data (bodies) the caller asks IsValidUtf8 and uses base64.
+//
+// Serves promise 5: what is written can be read back.
 #ifndef HOURGLASS_BROKER_PROGRAM_JSON_TEXT_H_
 #define HOURGLASS_BROKER_PROGRAM_JSON_TEXT_H_
 

@@ -6,6 +6,8 @@
 //   RecordFacts facts = DescribeRecord(record);
 //   AppendRecordLine(facts, &out);   // "  512  delayed  A-17  orders ..."
 //   AppendRecordJson(facts, &out);   // {"offset":512,"kind":"delayed",...}
+//
+// Serves promise 2: what stands in the log, for everybody to check.
 #ifndef HOURGLASS_BROKER_PROGRAM_LOG_RECORDS_H_
 #define HOURGLASS_BROKER_PROGRAM_LOG_RECORDS_H_
 

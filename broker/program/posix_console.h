@@ -11,6 +11,8 @@
 // Write (EPIPE), not a signal.
 //
 // Limitations: one PosixConsole a process.
+//
+// Keeps promise 2: a line counts as written when the write returned.
 #ifndef HOURGLASS_BROKER_PROGRAM_POSIX_CONSOLE_H_
 #define HOURGLASS_BROKER_PROGRAM_POSIX_CONSOLE_H_
 

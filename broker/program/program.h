@@ -11,6 +11,9 @@
 // configuration file named by --config or HOURGLASS_CONFIG; its default. The
 // file is TOML with the flags' names as keys: at the top for every command,
 // or in a section of the command's name.
+//
+// Serves all promises: one clear sentence and an exit code when one cannot be
+// kept.
 #ifndef HOURGLASS_BROKER_PROGRAM_PROGRAM_H_
 #define HOURGLASS_BROKER_PROGRAM_PROGRAM_H_
 

@@ -8,6 +8,8 @@
 //
 // They open no store: they read its files (recovery/survey.h), and refuse one
 // that is open.
+//
+// Keeps promise 5: damage is reported by file and record.
 #ifndef HOURGLASS_BROKER_PROGRAM_RECOVER_COMMANDS_H_
 #define HOURGLASS_BROKER_PROGRAM_RECOVER_COMMANDS_H_
 

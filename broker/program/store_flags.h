@@ -9,6 +9,8 @@
 //   ...
 //   return flags.WithStore(console, StoreFlags::Mode::kExisting,
 //                          [](DelayStore& store) -> absl::StatusOr<int> {...});
+//
+// Keeps promise 1: the sync policy is chosen by name, never by accident.
 #ifndef HOURGLASS_BROKER_PROGRAM_STORE_FLAGS_H_
 #define HOURGLASS_BROKER_PROGRAM_STORE_FLAGS_H_
 

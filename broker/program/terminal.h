@@ -8,6 +8,8 @@
 //
 // Widths count characters, not bytes; wide characters of East Asian scripts
 // count as one.
+//
+// Serves promise 5: output that people can read.
 #ifndef HOURGLASS_BROKER_PROGRAM_TERMINAL_H_
 #define HOURGLASS_BROKER_PROGRAM_TERMINAL_H_
 

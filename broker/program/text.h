@@ -5,6 +5,8 @@
 //   std::string text = Concat("topic ", name, ": ", count, " messages");
 //   Append(&out, text, "\n");
 //   std::string_view why = MessageOf(status);   // lives as long as `status`
+//
+// Serves promise 5: errors that can name what was wrong.
 #ifndef HOURGLASS_BROKER_PROGRAM_TEXT_H_
 #define HOURGLASS_BROKER_PROGRAM_TEXT_H_
 

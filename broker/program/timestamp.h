@@ -10,6 +10,8 @@
 //
 // Part of a millisecond counts as a whole one: early is worse than late.
 // Limitations: leap seconds (":60") count as the first of the next minute.
+//
+// Serves promise 3: a moment means what was typed, or is refused.
 #ifndef HOURGLASS_BROKER_PROGRAM_TIMESTAMP_H_
 #define HOURGLASS_BROKER_PROGRAM_TIMESTAMP_H_
 

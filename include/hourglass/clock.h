@@ -9,6 +9,8 @@
 //   clock.AdvanceMs(250);
 //
 // Threads: every method of every Clock may be called from any thread.
+//
+// Keeps promise 3: one clock decides what is due.
 #ifndef HOURGLASS_CLOCK_H_
 #define HOURGLASS_CLOCK_H_
 

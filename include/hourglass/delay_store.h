@@ -26,6 +26,8 @@
 // (closed, locked, wrong version), DATA_LOSS (damage; names file and place),
 // UNAVAILABLE (the store stopped after an I/O error; the text says which),
 // NOT_FOUND.
+//
+// Keeps promises 1 to 7: they are this class's contract.
 #ifndef HOURGLASS_DELAY_STORE_H_
 #define HOURGLASS_DELAY_STORE_H_
 

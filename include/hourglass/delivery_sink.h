@@ -23,6 +23,8 @@
 //
 // Threads: Deliver is called by one thread at a time and may block; newly
 // due messages wait behind it, puts do not.
+//
+// Keeps promise 2: a message is marked delivered only after its sink took it.
 #ifndef HOURGLASS_DELIVERY_SINK_H_
 #define HOURGLASS_DELIVERY_SINK_H_
 

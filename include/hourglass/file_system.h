@@ -24,6 +24,8 @@
 //
 // Threads: a FileSystem may be used from any thread. One File may be read
 // from many threads while one thread writes it.
+//
+// Keeps promise 1: what "durable" means is written here, and can be simulated.
 #ifndef HOURGLASS_FILE_SYSTEM_H_
 #define HOURGLASS_FILE_SYSTEM_H_
 

@@ -3,6 +3,8 @@
 // A message as hosts see it: `MessageView` points at bytes that somebody
 // else owns (what `Put` takes, what a batch hands out), `Message` owns them.
 // `Handle` names one delayed message for Cancel, Reschedule and DeliverNow.
+//
+// Serves promise 4: the handle that a cancel is answered by.
 #ifndef HOURGLASS_MESSAGE_H_
 #define HOURGLASS_MESSAGE_H_
 

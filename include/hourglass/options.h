@@ -2,6 +2,8 @@
 //
 // Every bound and choice of a store, with its default, in one place. Past a
 // bound the caller gets a status that names the option (DESIGN: "Limits").
+//
+// Keeps promises 1 and 7: the sync policy, and the bounds of all memory.
 #ifndef HOURGLASS_OPTIONS_H_
 #define HOURGLASS_OPTIONS_H_
 

@@ -11,6 +11,8 @@
 //
 // Times are plain `int64_t` with their unit in the name (`due_ms`), always
 // UTC milliseconds since 1970, never negative.
+//
+// Serves promises 2 and 3: a number of one kind is never taken for another.
 #ifndef HOURGLASS_TYPES_H_
 #define HOURGLASS_TYPES_H_
 
