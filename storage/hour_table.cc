@@ -69,9 +69,9 @@ absl::Status HourTable::CheckLength(
   }
   const std::string found =
       size.ok() ? absl::StrCat("has ", *size, " bytes") : "is missing";
-  return absl::DataLossError(
-      absl::StrCat(path.string(), " ", found, ", the checkpoint expects ",
-                   expected, " bytes"));
+  return absl::DataLossError(absl::StrCat(path.string(), " ", found,
+                                          ", the checkpoint expects ", expected,
+                                          " bytes"));
 }
 
 absl::Status HourTable::Cut(const Path& path, uint64_t size) {
