@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "recovery/verify.h"
 #include "tests/model/model_run.h"
 
 namespace hourglass {
@@ -78,6 +79,7 @@ void ModelRun::EndLife() {
     default:
       FaultAndCrash();
   }
+  if (!failed()) VerifyFiles();
   // Time goes on while the store is down, and clocks are set.
   const auto down = static_cast<int64_t>(
       Upto(OneOf<uint64_t>({0, 0, 50, 5000, 3 * kMsPerHour})));
@@ -123,6 +125,16 @@ void ModelRun::FaultAndCrash() {
     store_->Close().IgnoreError();
   }
   if (!failed()) Crash();
+}
+
+// However a life ended, its files are sound: a crash is no damage.
+void ModelRun::VerifyFiles() {
+  const auto report = VerifyStore({fs_.get(), "/store"});
+  if (!report.ok()) return Fail("verify: " + report.status().ToString());
+  for (const Finding& finding : report->findings.all()) {
+    if (finding.severity == Severity::kNote) continue;
+    Fail(absl::StrCat("verify: ", finding.file, ": ", finding.what));
+  }
 }
 
 // --- how it begins ---

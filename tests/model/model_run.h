@@ -107,6 +107,7 @@ class ModelRun {
   void CloseStore();
   void Crash();
   void FaultAndCrash();
+  void VerifyFiles();
   void AfterOpen();
   void ListPending(const PendingQuery& query,
                    std::vector<PendingMessage>* listed);
