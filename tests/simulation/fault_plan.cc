@@ -166,7 +166,7 @@ FaultPlan FaultPlan::Draw(Random* random) {
   plan.clock_percent = static_cast<uint32_t>(OneOf(random, {0, 3, 10}));
   plan.no_space_budget = Chance(random, 20);
   plan.errors = Some(random, kHonestErrors);
-  plan.damage = Chance(random, 35);
+  plan.damage = Chance(random, 50);
   plan.damages = Some(random, kDamages);
   return plan;
 }

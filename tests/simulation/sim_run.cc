@@ -289,7 +289,7 @@ void SimRun::Finish() {
 // --- a disk that destroys ---
 
 void SimRun::DamageDisk() {
-  for (uint64_t n = 1 + Upto(Chance(80) ? 0 : 4); n > 0; --n) {
+  for (uint64_t n = 1 + Upto(Chance(50) ? 0 : 7); n > 0; --n) {
     const FaultKind kind = plan_.damages[Upto(plan_.damages.size() - 1)];
     if (kind == FaultKind::kReadError || kind == FaultKind::kSyncErrorLate) {
       const auto nth = static_cast<uint32_t>(1 + Upto(20));
