@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "storage/sst_footer.h"
+#include "storage/status_macros.h"
 
 namespace hourglass {
 namespace {
@@ -16,6 +18,11 @@ using rocksdb::Slice;
 
 std::string_view View(const Slice& slice) {
   return {slice.data(), slice.size()};
+}
+
+absl::Status CheckSst(hourglass::FileSystem* fs, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto file, fs->Open(name, {.mode = OpenMode::kRead}));
+  return CheckSstFooter(file.get(), name);
 }
 
 // OPTIONS-000007, and OPTIONS-000007.dbtmp before it gets its name.
@@ -220,6 +227,10 @@ IOStatus RocksFileSystem::NewSequentialFile(
 IOStatus RocksFileSystem::NewRandomAccessFile(
     const std::string& name, const rocksdb::FileOptions&,
     std::unique_ptr<rocksdb::FSRandomAccessFile>* result, IODebugContext*) {
+  if (name.ends_with(".sst")) {
+    const absl::Status sound = CheckSst(fs_, name);
+    if (!sound.ok()) return ToRocksStatus(sound);
+  }
   return OpenAs<RandomAccessFile>(fs_, name, result);
 }
 

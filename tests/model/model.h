@@ -54,6 +54,8 @@ struct ModelMessage {
 class Model {
  public:
   using Pending = std::multimap<int64_t, std::string>;  // due time, id
+  // From now on messages of one millisecond may be ready in any order.
+  void AnyOrder() { in_order_ = false; }
 
   // --- what the store acknowledged ---
   void Put(const Message& message, const Handle& handle);
@@ -117,6 +119,7 @@ class Model {
   std::map<Hour, RecordNumber> last_;
   // Of each topic and millisecond, the number that was delivered last.
   std::map<std::pair<std::string, int64_t>, RecordNumber> delivered_last_;
+  bool in_order_ = true;
   std::set<MessageKey> keys_;
 };
 

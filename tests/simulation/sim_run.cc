@@ -164,6 +164,7 @@ void SimRun::StartTrouble() {
   if (Chance(50)) {
     for (uint64_t n = 1 + Upto(1); n > 0; --n) {
       const Fault fault = plan_.DrawFault(&random_);
+      if (fault.kind == FaultKind::kOpenError) oracle_.OpensMayFail();
       Note("arm " + fault.ToString());
       fs_->Arm(fault);
     }
