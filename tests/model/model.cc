@@ -225,6 +225,27 @@ std::string Model::Ready(const std::string& topic, const ReadyMessage& ready,
   return "";
 }
 
+std::string Model::StillReadable(DelayStore* store, const std::string& topic,
+                                 uint64_t from) {
+  constexpr size_t kCount = 1000;
+  constexpr size_t kBytes = 1u << 20;
+  const uint64_t end = ready_count(topic);
+  while (from < end) {
+    const auto read = store->ReadReady(topic, QueueIndex(from), kCount, kBytes);
+    if (!read.ok()) return "read again: " + read.status().ToString();
+    if (read->empty()) {
+      return absl::StrCat(topic, "[", from, "] was readable, and is not");
+    }
+    for (const ReadyMessage& ready : *read) {
+      if (ready.index.value() >= end) break;
+      const std::string wrong = StillReady(topic, ready);
+      if (!wrong.empty()) return "read again: " + wrong;
+    }
+    from += read->size();
+  }
+  return "";
+}
+
 std::string Model::StillReady(const std::string& topic,
                               const ReadyMessage& ready) const {
   const auto at = ready_.find(topic);

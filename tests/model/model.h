@@ -77,6 +77,9 @@ class Model {
   std::string Ready(const std::string& topic, const ReadyMessage& ready,
                     int64_t now_ms);
   // It was read before: "" if it is still what it was.
+  // All of that topic from `from` on is there as it was read before.
+  std::string StillReadable(DelayStore* store, const std::string& topic,
+                            uint64_t from);
   std::string StillReady(const std::string& topic,
                          const ReadyMessage& ready) const;
 
