@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "recovery/dir_tree.h"
 #include "recovery/replay.h"
+#include "storage/crash_point.h"
 #include "storage/identity.h"
 #include "storage/random.h"
 #include "storage/status_macros.h"
@@ -26,6 +27,7 @@ absl::Status MakeParents(FileSystem* fs, const Path& dir) {
   if (exists) return absl::OkStatus();
   RETURN_IF_ERROR(MakeParents(fs, dir.parent_path()));
   RETURN_IF_ERROR(fs->CreateDir(dir));
+  CrashPoint("create.directory_made");
   return fs->SyncDir(dir.has_parent_path() ? dir.parent_path() : Path("."));
 }
 
@@ -58,6 +60,7 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
   RETURN_IF_ERROR(SyncParents(fs, dir));
   ASSIGN_OR_RETURN(const bool again, fs->Exists(dir / kCreatingName));
   if (!again) RETURN_IF_ERROR(Touch(fs, dir / kCreatingName));
+  CrashPoint("create.marked");
   for (const char* name : kSubdirs) {
     RETURN_IF_ERROR(RemoveTree(fs, dir / name));
     RETURN_IF_ERROR(fs->CreateDir(dir / name));
@@ -68,6 +71,7 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
                                      options.direct_io};
   ASSIGN_OR_RETURN(const auto log,
                    CommitLog::Create(fs, dir / kLogDirName, id, log_options));
+  CrashPoint("create.log_made");
   ASSIGN_OR_RETURN(
       const auto checkpoints,
       CheckpointStore::Open(fs, dir / kCheckpointDirName, id, options.threads));
@@ -77,7 +81,9 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
   const int64_t now_ms = options.clock->NowMs();
   first.cursor = SecondOf(now_ms);
   RETURN_IF_ERROR(checkpoints->Write(first).status());
+  CrashPoint("create.checkpoint_written");
   RETURN_IF_ERROR(WriteIdentity(fs, dir, {id, now_ms}));
+  CrashPoint("create.identity_durable");
   RETURN_IF_ERROR(fs->Remove(dir / kCreatingName));
   return fs->SyncDir(dir);
 }
@@ -116,6 +122,16 @@ absl::Status CheckDir(const Path& dir, FileSystem* fs, IfMissing if_missing) {
             : ""));
   }
   return absl::OkStatus();
+}
+
+// A creation, or a repair, that ended between its last two steps leaves the
+// mark in a whole store. From the first opening on it must not be there: a
+// repair clears a directory that has it.
+absl::Status DropCreatingMark(FileSystem* fs, const Path& dir) {
+  ASSIGN_OR_RETURN(const bool marked, fs->Exists(dir / kCreatingName));
+  if (!marked) return absl::OkStatus();
+  RETURN_IF_ERROR(fs->Remove(dir / kCreatingName));
+  return fs->SyncDir(dir);
 }
 
 // The checkpoint to start from. If the database is lost or damaged but the
@@ -179,9 +195,12 @@ absl::StatusOr<Start> StartOver(const Path& dir, const StoreOptions& options,
   FileSystem* fs = options.file_system;
   const absl::Status log = CheckLogIsComplete(fs, dir / kLogDirName, id);
   if (!log.ok()) return CannotStartOver(dir, why, log);
+  CrashPoint("recovery.log_found_complete");
   RETURN_IF_ERROR(SetDatabaseAside(fs, dir, options.clock->NowMs()));
+  CrashPoint("recovery.database_set_aside");
   RETURN_IF_ERROR(fs->CreateDir(dir / kCheckpointDirName));
   RETURN_IF_ERROR(fs->SyncDir(dir));
+  CrashPoint("recovery.database_directory_made");
   Start start;
   ASSIGN_OR_RETURN(
       start.store,
@@ -197,6 +216,7 @@ absl::StatusOr<Start> LoadCheckpoint(const Path& dir,
                                                       dir / kCheckpointDirName,
                                                       id, options.threads));
   ASSIGN_OR_RETURN(start.checkpoint, start.store->Load());
+  CrashPoint("recovery.checkpoint_loaded");
   if (start.checkpoint.record.sequence == 0) {
     return absl::DataLossError("the checkpoint database is empty");
   }
@@ -233,12 +253,15 @@ absl::StatusOr<std::unique_ptr<StoreState>> Recover(const Path& dir,
   const CheckpointRecord& from = start.checkpoint.record;
   state->last_checkpoint = from;
   RETURN_IF_ERROR(state->applier.Restore(start.checkpoint));
+  CrashPoint("recovery.files_cut");
   Replay replay(state.get(), from);
   RETURN_IF_ERROR(replay.Run());
+  CrashPoint("recovery.log_replayed");
   ASSIGN_OR_RETURN(state->log, CommitLog::Open(fs, dir / kLogDirName, id,
                                                {options.log_segment_bytes,
                                                 options.direct_io},
                                                replay.end(), replay.synced()));
+  CrashPoint("recovery.log_opened");
   if (replay.torn()) {
     state->notices.push_back(absl::StrCat(
         "the commit log had a torn tail behind offset ", replay.end().value(),
@@ -249,6 +272,7 @@ absl::StatusOr<std::unique_ptr<StoreState>> Recover(const Path& dir,
   }
   state->hand.Start(from.cursor, options.clock->NowMs());
   RETURN_IF_ERROR(replay.ArriveLate());
+  CrashPoint("recovery.done");
   return state;
 }
 
@@ -278,6 +302,8 @@ absl::StatusOr<std::unique_ptr<StoreState>> OpenLocked(
   ASSIGN_OR_RETURN(auto lock, fs->Lock(dir / kLockName));
   ASSIGN_OR_RETURN(const bool is_store, fs->Exists(dir / kIdentityFileName));
   if (!is_store) RETURN_IF_ERROR(CreateStore(dir, options));
+  RETURN_IF_ERROR(DropCreatingMark(fs, dir));
+  CrashPoint("recovery.locked");
   ASSIGN_OR_RETURN(const StoreIdentity identity, ReadIdentity(fs, dir));
   ASSIGN_OR_RETURN(auto state,
                    RecoverOrStartOver(dir, options, identity.store_id));

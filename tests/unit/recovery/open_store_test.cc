@@ -127,6 +127,16 @@ TEST_F(OpenStoreTest, LeavesForeignFilesInsideAStoreAlone) {
   }
 }
 
+// What a kill between the last two steps of a creation leaves. A repair that
+// is told to write here must not take it for one that never became a store.
+TEST_F(OpenStoreTest, OpeningTakesAwayAMarkThatCreationLeft) {
+  MakeStore();
+  box_.fs->SetContent(box_.dir / kCreatingName, "");
+  box_.Open();
+  EXPECT_FALSE(*box_.fs->Exists(box_.dir / kCreatingName));
+  ExpectWhole();
+}
+
 TEST_F(OpenStoreTest, RefusesAnotherVersion) {
   MakeStore();
   Flip(box_.dir / kIdentityFileName, 9);
