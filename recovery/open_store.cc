@@ -141,17 +141,18 @@ struct Start {
   std::unique_ptr<CheckpointStore> store;
 };
 
-// OK if the log is there from its first byte and sound to its end: only then
-// may derived files be thrown away.
+// OK if the log is there from its first byte, sound to its end, and its end is
+// not before `reaches`: only then may derived files be thrown away. They may
+// be all that is left of what stood behind the end.
 absl::Status CheckLogIsComplete(FileSystem* fs, const Path& log_dir,
-                                const StoreId& id) {
+                                const StoreId& id, LogOffset reaches) {
   const Path first = log_dir / LogFileName(LogOffset(0));
   ASSIGN_OR_RETURN(const bool complete, fs->Exists(first));
   if (!complete) {
     return absl::DataLossError(
         "the commit log no longer reaches back to its beginning");
   }
-  LogReader reader(fs, log_dir, id);
+  LogReader reader(fs, log_dir, id, reaches);
   RETURN_IF_ERROR(reader.Seek(LogOffset(0)));
   LogRecord record;
   while (true) {
@@ -191,9 +192,11 @@ absl::Status SetDatabaseAside(FileSystem* fs, const Path& dir, int64_t now_ms) {
 }
 
 absl::StatusOr<Start> StartOver(const Path& dir, const StoreOptions& options,
-                                const StoreId& id, const absl::Status& why) {
+                                const StoreId& id, const absl::Status& why,
+                                LogOffset reaches) {
   FileSystem* fs = options.file_system;
-  const absl::Status log = CheckLogIsComplete(fs, dir / kLogDirName, id);
+  const absl::Status log =
+      CheckLogIsComplete(fs, dir / kLogDirName, id, reaches);
   if (!log.ok()) return CannotStartOver(dir, why, log);
   CrashPoint("recovery.log_found_complete");
   RETURN_IF_ERROR(SetDatabaseAside(fs, dir, options.clock->NowMs()));
@@ -280,13 +283,15 @@ absl::StatusOr<std::unique_ptr<StoreState>> RecoverOrStartOver(
     const Path& dir, const StoreOptions& options, const StoreId& id) {
   absl::StatusOr<Start> start = LoadCheckpoint(dir, options, id);
   absl::Status why = start.status();
+  LogOffset reaches;  // as far as the checkpoint knows, if there is one
   if (start.ok()) {
+    reaches = start->checkpoint.record.applied;
     auto state = Recover(dir, options, id, *std::move(start));
     if (state.ok()) return state;
     why = state.status();
   }
   if (!absl::IsDataLoss(why)) return why;
-  ASSIGN_OR_RETURN(Start over, StartOver(dir, options, id, why));
+  ASSIGN_OR_RETURN(Start over, StartOver(dir, options, id, why, reaches));
   ASSIGN_OR_RETURN(auto state, Recover(dir, options, id, std::move(over)));
   state->notices.push_back(absl::StrCat(
       "rebuilt everything from the commit log, because: ", why.message()));
