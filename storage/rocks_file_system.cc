@@ -19,6 +19,13 @@ std::string_view View(const Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
+// OPTIONS-000007, and OPTIONS-000007.dbtmp before it gets its name.
+bool IsOptionsFile(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(slash == path.npos ? 0 : slash + 1)
+      .starts_with("OPTIONS-");
+}
+
 // For the two calls whose contract says NotFound where others say
 // PathNotFound.
 IOStatus WithPlainNotFound(const absl::Status& status) {
@@ -221,6 +228,9 @@ IOStatus RocksFileSystem::NewRandomAccessFile(
 IOStatus RocksFileSystem::NewWritableFile(
     const std::string& name, const rocksdb::FileOptions&,
     std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext*) {
+  if (IsOptionsFile(name)) {
+    return IOStatus::NotSupported(name, "options come from the program");
+  }
   auto file = fs_->Open(name, {.mode = OpenMode::kCreate});
   if (absl::IsAlreadyExists(file.status())) {
     const absl::Status removed = fs_->Remove(name);
