@@ -25,7 +25,7 @@ import threading
 
 import trial
 
-REACH_SECONDS = 10
+REACH_SECONDS = 60
 HOUR_MS = 3_600_000
 FLAGS = trial.SMALL_FILES
 RETENTION = ["--retention-ms", "1000"]
@@ -42,7 +42,12 @@ class Case:
         self.flags = FLAGS + (RETENTION if retention else [])
         self.retention = retention
         self.clock_ms = clock_ms
-        self.profile = trial.Profile(topic_prefix=topic_prefix)
+        # Where old files are to go, log must come behind them, but not so
+        # much that checkpoints become slow and rare.
+        self.profile = trial.Profile(
+            topic_prefix=topic_prefix,
+            burst_max=4 if retention else 40,
+            sizes=(5000,) if retention else (10, 100, 1000))
         self.repair = repair
 
 
