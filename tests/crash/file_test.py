@@ -30,7 +30,8 @@ REBUILT = "opens, built again, sound"
 DAMAGED = "opens, verify names it, repair brings it up"
 REFUSED = "refused by name, repair brings it up"
 PUT_BACK = "refused by name, by repair too, until it is put back"
-# A log file is read at opening only behind the last checkpoint.
+# A log file is read at opening only behind the last checkpoint, a queue file
+# when a message becomes ready.
 NOTICED = "refused, or verify names it, repair brings it up"
 RETIRED = "opens as if retention had taken it"
 
@@ -51,7 +52,7 @@ KINDS = {
     "delay_index": ("hours/*.delayindex", -1, {
         MISSING: REBUILT, FOREIGN: DAMAGED, OLDER: REBUILT}),
     "queue_file": ("queues/*/*", 0, {
-        MISSING: REBUILT, FOREIGN: DAMAGED, OLDER: REBUILT}),
+        MISSING: REBUILT, FOREIGN: NOTICED, OLDER: REBUILT}),
     "checkpoint": ("checkpoint", 0, {
         MISSING: REBUILT, FOREIGN: PUT_BACK, OLDER: REBUILT}),
 }
