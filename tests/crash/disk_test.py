@@ -103,11 +103,15 @@ def no_room_at_all(part):
 
 def how_it_goes_on(part, made, life, due):
     """With room again, by itself or when it is opened again."""
+    fresh = set(life.put_new(10, delay_ms=0))
+    # It may find out only now that a write had failed.
+    made.wait_until("new ones are shown, or it stops", lambda: (
+        life.process.poll() is not None or
+        fresh <= set(m["id"] for m in made.shown())))
+    time.sleep(1.5)
     if life.process.poll() is not None:
         part.demand_said(life.said(), "No space left on device")
         return "then the store had stopped and was opened again"
-    made.wait_shown(life.put_new(10, delay_ms=0))
-    time.sleep(1)
     missing = set(due) - set(m["id"] for m in made.shown())
     life.stop()
     if not missing:
