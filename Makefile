@@ -4,8 +4,8 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clang configure build run test bench simulate asan tsan \
-        fuzz format check-format check-headers tidy install clean
+.PHONY: help deps clang configure build run test bench simulate crash asan \
+        tsan fuzz format check-format check-headers tidy install clean
 
 help:
 	@echo "Hourglass: messages that must be delivered later."
@@ -15,6 +15,7 @@ help:
 	@echo "  make test     build everything and run all tests"
 	@echo "  make bench    short benchmarks, a few seconds each"
 	@echo "  make simulate power losses and broken disks, SECONDS=60 (SEED=n: one)"
+	@echo "  make crash    the real program killed CYCLES=2000 times, and worse"
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
 	@echo "  make tsan     unit and model tests under ThreadSanitizer"
@@ -63,6 +64,12 @@ simulate: configure
 	@cmake --build $(BUILD) --parallel $(JOBS) --target simulate
 	@$(BUILD)/tests/simulate $(if $(SEED),--seed $(SEED),--seconds $(SECONDS)) \
 	  --jobs $(JOBS) $(if $(FIRST_SEED),--first-seed $(FIRST_SEED))
+
+# The real program on a real disk: docs/crash-tests.md. Some ten minutes.
+CYCLES ?= 2000
+crash: configure
+	@cmake --build $(BUILD) --parallel $(JOBS) --target hourglass hourglass_crash
+	@BUILD=$(BUILD) tools/run_crash_tests.sh $(CYCLES) $(or $(SEED),1)
 
 asan tsan: deps
 	@tools/run_sanitizer.sh $@ $(JOBS)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
@@ -98,6 +99,7 @@ absl::Status Checkpointer::RunOnce() {
     last_end_ns_ = begin_ns;
     if (NothingChanged()) return absl::OkStatus();
     ASSIGN_OR_RETURN(waiting_, Note());
+    CrashPoint("checkpoint.noted");
   }
   if (PlantedBug("hour_unlinked_early")) {
     RETURN_IF_ERROR(state_->applier.RemoveRetired());
@@ -107,8 +109,11 @@ absl::Status Checkpointer::RunOnce() {
   waiting_.reset();
   Op op;
   op.kind = Op::Kind::kCheckpoint;
+  CrashPoint("checkpoint.written");
   RETURN_IF_ERROR(stage_(std::move(op), EncodeCheckpointRecord(record)));
+  CrashPoint("checkpoint.recorded");
   RETURN_IF_ERROR(Delete());
+  CrashPoint("checkpoint.done");
   replay_before_ = state_->last_checkpoint.replay_from;
   state_->last_checkpoint = record;
   done_before_ = std::move(noted.done);
@@ -130,6 +135,7 @@ absl::StatusOr<CheckpointRecord> Checkpointer::Store(const Noted& noted) {
   Op barrier;
   barrier.kind = Op::Kind::kBarrier;
   RETURN_IF_ERROR(stage_(std::move(barrier), ""));
+  CrashPoint("checkpoint.files_synced");
   if (reopen_) RETURN_IF_ERROR(state_->checkpoints->Reopen());
   auto record = state_->checkpoints->Write(noted.changes.update);
   reopen_ = absl::IsResourceExhausted(record.status());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/message_codec.h"
 
 namespace hourglass {
@@ -47,6 +48,7 @@ bool Deliverer::RunOnce(int64_t now_ms) {
     waiting_ = std::move(batch);
     return true;
   }
+  CrashPoint("ready.taken_not_written");
   Submit(std::move(batch));
   return true;
 }

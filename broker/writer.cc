@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "storage/crash_point.h"
 #include "storage/planted_bug.h"
 
 namespace hourglass {
@@ -321,6 +322,7 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
     }
   }
   staging_->Release(group->staged_bytes);
+  if (!group->puts.empty()) CrashPoint("put.durable_not_told");
   for (CommitGroup::PutWaiter& put : group->puts) {
     if (!put.done) continue;
     if (!status.ok()) {
@@ -336,6 +338,7 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
     if (!status.ok()) op.result.status = status;
     op.done(op.result);
   }
+  if (group->ready_messages > 0) CrashPoint("ready.durable_not_told");
   if (status.ok()) listener_.on_durable(group->ready_messages);
 }
 

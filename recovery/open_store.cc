@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "recovery/dir_tree.h"
 #include "recovery/replay.h"
+#include "storage/crash_point.h"
 #include "storage/identity.h"
 #include "storage/random.h"
 #include "storage/status_macros.h"
@@ -26,6 +27,7 @@ absl::Status MakeParents(FileSystem* fs, const Path& dir) {
   if (exists) return absl::OkStatus();
   RETURN_IF_ERROR(MakeParents(fs, dir.parent_path()));
   RETURN_IF_ERROR(fs->CreateDir(dir));
+  CrashPoint("create.directory_made");
   return fs->SyncDir(dir.has_parent_path() ? dir.parent_path() : Path("."));
 }
 
@@ -58,6 +60,7 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
   RETURN_IF_ERROR(SyncParents(fs, dir));
   ASSIGN_OR_RETURN(const bool again, fs->Exists(dir / kCreatingName));
   if (!again) RETURN_IF_ERROR(Touch(fs, dir / kCreatingName));
+  CrashPoint("create.marked");
   for (const char* name : kSubdirs) {
     RETURN_IF_ERROR(RemoveTree(fs, dir / name));
     RETURN_IF_ERROR(fs->CreateDir(dir / name));
@@ -68,6 +71,7 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
                                      options.direct_io};
   ASSIGN_OR_RETURN(const auto log,
                    CommitLog::Create(fs, dir / kLogDirName, id, log_options));
+  CrashPoint("create.log_made");
   ASSIGN_OR_RETURN(
       const auto checkpoints,
       CheckpointStore::Open(fs, dir / kCheckpointDirName, id, options.threads));
@@ -77,7 +81,9 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
   const int64_t now_ms = options.clock->NowMs();
   first.cursor = SecondOf(now_ms);
   RETURN_IF_ERROR(checkpoints->Write(first).status());
+  CrashPoint("create.checkpoint_written");
   RETURN_IF_ERROR(WriteIdentity(fs, dir, {id, now_ms}));
+  CrashPoint("create.identity_durable");
   RETURN_IF_ERROR(fs->Remove(dir / kCreatingName));
   return fs->SyncDir(dir);
 }
@@ -118,6 +124,16 @@ absl::Status CheckDir(const Path& dir, FileSystem* fs, IfMissing if_missing) {
   return absl::OkStatus();
 }
 
+// A creation, or a repair, that ended between its last two steps leaves the
+// mark in a whole store. From the first opening on it must not be there: a
+// repair clears a directory that has it.
+absl::Status DropCreatingMark(FileSystem* fs, const Path& dir) {
+  ASSIGN_OR_RETURN(const bool marked, fs->Exists(dir / kCreatingName));
+  if (!marked) return absl::OkStatus();
+  RETURN_IF_ERROR(fs->Remove(dir / kCreatingName));
+  return fs->SyncDir(dir);
+}
+
 // The checkpoint to start from. If the database is lost or damaged but the
 // log is complete from its first byte, everything can be built from it again.
 struct Start {
@@ -125,17 +141,18 @@ struct Start {
   std::unique_ptr<CheckpointStore> store;
 };
 
-// OK if the log is there from its first byte and sound to its end: only then
-// may derived files be thrown away.
+// OK if the log is there from its first byte, sound to its end, and its end is
+// not before `reaches`: only then may derived files be thrown away. They may
+// be all that is left of what stood behind the end.
 absl::Status CheckLogIsComplete(FileSystem* fs, const Path& log_dir,
-                                const StoreId& id) {
+                                const StoreId& id, LogOffset reaches) {
   const Path first = log_dir / LogFileName(LogOffset(0));
   ASSIGN_OR_RETURN(const bool complete, fs->Exists(first));
   if (!complete) {
     return absl::DataLossError(
         "the commit log no longer reaches back to its beginning");
   }
-  LogReader reader(fs, log_dir, id);
+  LogReader reader(fs, log_dir, id, reaches);
   RETURN_IF_ERROR(reader.Seek(LogOffset(0)));
   LogRecord record;
   while (true) {
@@ -175,13 +192,18 @@ absl::Status SetDatabaseAside(FileSystem* fs, const Path& dir, int64_t now_ms) {
 }
 
 absl::StatusOr<Start> StartOver(const Path& dir, const StoreOptions& options,
-                                const StoreId& id, const absl::Status& why) {
+                                const StoreId& id, const absl::Status& why,
+                                LogOffset reaches) {
   FileSystem* fs = options.file_system;
-  const absl::Status log = CheckLogIsComplete(fs, dir / kLogDirName, id);
+  const absl::Status log =
+      CheckLogIsComplete(fs, dir / kLogDirName, id, reaches);
   if (!log.ok()) return CannotStartOver(dir, why, log);
+  CrashPoint("recovery.log_found_complete");
   RETURN_IF_ERROR(SetDatabaseAside(fs, dir, options.clock->NowMs()));
+  CrashPoint("recovery.database_set_aside");
   RETURN_IF_ERROR(fs->CreateDir(dir / kCheckpointDirName));
   RETURN_IF_ERROR(fs->SyncDir(dir));
+  CrashPoint("recovery.database_directory_made");
   Start start;
   ASSIGN_OR_RETURN(
       start.store,
@@ -197,6 +219,7 @@ absl::StatusOr<Start> LoadCheckpoint(const Path& dir,
                                                       dir / kCheckpointDirName,
                                                       id, options.threads));
   ASSIGN_OR_RETURN(start.checkpoint, start.store->Load());
+  CrashPoint("recovery.checkpoint_loaded");
   if (start.checkpoint.record.sequence == 0) {
     return absl::DataLossError("the checkpoint database is empty");
   }
@@ -233,12 +256,15 @@ absl::StatusOr<std::unique_ptr<StoreState>> Recover(const Path& dir,
   const CheckpointRecord& from = start.checkpoint.record;
   state->last_checkpoint = from;
   RETURN_IF_ERROR(state->applier.Restore(start.checkpoint));
+  CrashPoint("recovery.files_cut");
   Replay replay(state.get(), from);
   RETURN_IF_ERROR(replay.Run());
+  CrashPoint("recovery.log_replayed");
   ASSIGN_OR_RETURN(state->log, CommitLog::Open(fs, dir / kLogDirName, id,
                                                {options.log_segment_bytes,
                                                 options.direct_io},
                                                replay.end(), replay.synced()));
+  CrashPoint("recovery.log_opened");
   if (replay.torn()) {
     state->notices.push_back(absl::StrCat(
         "the commit log had a torn tail behind offset ", replay.end().value(),
@@ -249,28 +275,33 @@ absl::StatusOr<std::unique_ptr<StoreState>> Recover(const Path& dir,
   }
   state->hand.Start(from.cursor, options.clock->NowMs());
   RETURN_IF_ERROR(replay.ArriveLate());
+  CrashPoint("recovery.done");
   return state;
 }
 
+// `reaches`: how far the log must go, as soon as the checkpoint has said so.
 absl::StatusOr<std::unique_ptr<StoreState>> RecoverFromCheckpoint(
-    const Path& dir, const StoreOptions& options, const StoreId& id) {
+    const Path& dir, const StoreOptions& options, const StoreId& id,
+    LogOffset* reaches) {
   ASSIGN_OR_RETURN(Start start, LoadCheckpoint(dir, options, id));
+  *reaches = start.checkpoint.record.applied;
   return Recover(dir, options, id, std::move(start));
 }
 
 absl::StatusOr<std::unique_ptr<StoreState>> RecoverOrStartOver(
     const Path& dir, const StoreOptions& options, const StoreId& id) {
-  auto first = RecoverFromCheckpoint(dir, options, id);
+  LogOffset reaches;  // as far as the checkpoint knows, if there is one
+  auto first = RecoverFromCheckpoint(dir, options, id, &reaches);
   const absl::Status why = first.status();
   if (!absl::IsDataLoss(why)) return first;
   // An I/O error that passes looks like damage: look twice.
-  auto second = RecoverFromCheckpoint(dir, options, id);
+  auto second = RecoverFromCheckpoint(dir, options, id, &reaches);
   if (second.ok()) {
     (*second)->notices.push_back(
         absl::StrCat("opened at the second try, because: ", why.message()));
   }
   if (!absl::IsDataLoss(second.status())) return second;
-  ASSIGN_OR_RETURN(Start over, StartOver(dir, options, id, why));
+  ASSIGN_OR_RETURN(Start over, StartOver(dir, options, id, why, reaches));
   ASSIGN_OR_RETURN(auto state, Recover(dir, options, id, std::move(over)));
   state->notices.push_back(absl::StrCat(
       "rebuilt everything from the commit log, because: ", why.message()));
@@ -286,6 +317,8 @@ absl::StatusOr<std::unique_ptr<StoreState>> OpenLocked(
   ASSIGN_OR_RETURN(auto lock, fs->Lock(dir / kLockName));
   ASSIGN_OR_RETURN(const bool is_store, fs->Exists(dir / kIdentityFileName));
   if (!is_store) RETURN_IF_ERROR(CreateStore(dir, options));
+  RETURN_IF_ERROR(DropCreatingMark(fs, dir));
+  CrashPoint("recovery.locked");
   ASSIGN_OR_RETURN(const StoreIdentity identity, ReadIdentity(fs, dir));
   ASSIGN_OR_RETURN(auto state,
                    RecoverOrStartOver(dir, options, identity.store_id));

@@ -11,6 +11,7 @@
 #include "recovery/rewriter.h"
 #include "recovery/survey.h"
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/identity.h"
 #include "storage/status_macros.h"
 
@@ -37,10 +38,10 @@ absl::Status PrepareOut(FileSystem* fs, const Path& out) {
     ASSIGN_OR_RETURN(const bool creating, fs->Exists(out / kCreatingName));
     ASSIGN_OR_RETURN(const auto names, fs->List(out));
     if (!creating && !names.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(out.string(),
-                       " is not empty; expected a directory that "
-                       "does not exist yet"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          out.string(),
+          " is not empty; expected a directory that does not exist yet (if an "
+          "interrupted repair left it, remove it)"));
     }
     for (const char* name : kSubdirs) {
       RETURN_IF_ERROR(RemoveTree(fs, out / name));
@@ -129,10 +130,14 @@ absl::StatusOr<RepairReport> Repair(const StoreSurvey& survey,
   Rewriter rewriter(&survey, log.get());
   RETURN_IF_ERROR(rewriter.Run());
   RETURN_IF_ERROR(log->Finish());
+  CrashPoint("repair.log_written");
   RETURN_IF_ERROR(WriteBases(survey, options, log->start(), rewriter.bases()));
+  CrashPoint("repair.bases_written");
   RETURN_IF_ERROR(
       MakeItAStore(fs, survey, options.out, options.store.clock->NowMs()));
+  CrashPoint("repair.became_a_store");
   RETURN_IF_ERROR(BuildDerived(options));
+  CrashPoint("repair.built");
   RepairReport report = rewriter.report();
   report.out = options.out;
   report.kept = survey.source.dir;
@@ -158,8 +163,10 @@ absl::StatusOr<RepairReport> RepairInPlace(const SalvageSource& source,
   report.kept =
       absl::StrCat(dir.string(), ".damaged-", options.store.clock->NowMs());
   RETURN_IF_ERROR(fs->Rename(dir, report.kept));
+  CrashPoint("repair.old_renamed");
   RETURN_IF_ERROR(fs->SyncDir(ParentOf(dir)));
   RETURN_IF_ERROR(fs->Rename(beside.out, dir));
+  CrashPoint("repair.new_renamed");
   RETURN_IF_ERROR(fs->SyncDir(ParentOf(dir)));
   report.out = dir;
   return report;

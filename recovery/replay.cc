@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/message_codec.h"
 #include "storage/planted_bug.h"
 #include "storage/status_macros.h"
@@ -22,6 +23,7 @@ absl::Status Replay::Run() {
     ASSIGN_OR_RETURN(const bool more, reader.Next(&record));
     if (!more) break;
     RETURN_IF_ERROR(One(record));
+    CrashPoint("recovery.record_replayed");
     ++state_->recovered_records;
   }
   end_ = reader.end();
@@ -119,6 +121,7 @@ absl::Status Replay::ArriveLate() {
   for (const auto& [at, offset] : maybe_late_) {
     ASSIGN_OR_RETURN(const IndexRecord found,
                      state_->applier.Find(at.first, at.second));
+    CrashPoint("recovery.late_found");
     state_->hand.Arrive({StartMs(at.first) + found.ms_into_hour, found.location,
                          at.second, found.size},
                         offset);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/log_file_reader.h"
 #include "storage/planted_bug.h"
 #include "storage/status_macros.h"
@@ -127,6 +128,7 @@ absl::Status CommitLog::OpenLast(const std::vector<LogOffset>& bases,
                      end.value(), ", where no group can begin"));
   }
   RETURN_IF_ERROR(Rewrite(std::max(synced, header.first_group()), end));
+  CrashPoint("log.tail_rewritten");
   RETURN_IF_ERROR(CutAndAllocate(end, first_));
   MutexLock lock(&mu_);
   for (size_t i = 0; i < bases.size(); ++i) {
@@ -160,6 +162,7 @@ absl::Status CommitLog::Rewrite(LogOffset from, LogOffset end) {
 absl::Status CommitLog::CutAndAllocate(LogOffset end, const Extent& first) {
   const uint64_t used = end - base_;
   RETURN_IF_ERROR(file_->Truncate(used));
+  CrashPoint("log.tail_cut");
   RETURN_IF_ERROR(file_->Sync());
   RETURN_IF_ERROR(fs_->SyncDir(dir_));
   const uint64_t size = first.next_base - base_;
@@ -224,6 +227,7 @@ absl::Status CommitLog::Append(const GroupBuilder& group) {
       file_->WriteAt(group.start() - base_, group.bytes());
   if (!status.ok()) return Fail(status);
   end_.store(group.end().value());
+  CrashPoint("log.group_written");
   return absl::OkStatus();
 }
 
@@ -234,6 +238,7 @@ absl::Status CommitLog::Sync() {
   absl::Status status = file_->Sync();
   if (!status.ok() && PlantedBug("sync_retried")) status = file_->Sync();
   if (!status.ok()) return Fail(status);
+  CrashPoint("log.group_synced");
   durable_.store(end.value());
   return absl::OkStatus();
 }
@@ -264,8 +269,11 @@ absl::Status CommitLog::NameSpare(LogOffset base, LogOffset previous_end) {
                       page.bytes);
   RETURN_IF_ERROR(spare_->WriteAt(0, {page.bytes, kLogFileHeaderBytes}));
   RETURN_IF_ERROR(spare_->Sync());
+  CrashPoint("log.header_written");
   RETURN_IF_ERROR(fs_->Rename(dir_ / kSpareName, dir_ / LogFileName(base)));
+  CrashPoint("log.file_named");
   RETURN_IF_ERROR(fs_->SyncDir(dir_));
+  CrashPoint("log.file_rolled");
   file_ = std::move(spare_);
   base_ = base;
   MutexLock lock(&mu_);
@@ -301,6 +309,7 @@ absl::StatusOr<std::unique_ptr<File>> CommitLog::AllocateSpare(
   ASSIGN_OR_RETURN(auto file, fs_->Open(path, {.mode = OpenMode::kCreate,
                                                .direct = options_.direct_io}));
   RETURN_IF_ERROR(file->Allocate(0, options_.segment_bytes));
+  CrashPoint("log.spare_allocated");
   RETURN_IF_ERROR(file->Sync());
   return file;
 }
@@ -318,6 +327,7 @@ absl::StatusOr<LogOffset> CommitLog::RemoveBefore(LogOffset keep_from) {
       std::erase_if(readers_, [&](const Reader& r) { return r.base == base; });
     }
     RETURN_IF_ERROR(RemoveIfThere(fs_, dir_ / LogFileName(base)));
+    CrashPoint("log.file_retired");
     // Oldest first and one by one durable: a power loss leaves no gap.
     RETURN_IF_ERROR(fs_->SyncDir(dir_));
   }

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "storage/crash_point.h"
 #include "storage/mutex.h"
 #include "storage/queue_files.h"
 #include "storage/queue_format.h"
@@ -257,19 +258,23 @@ absl::Status QueueTable::Impl::WriteEntries(Topic* topic,
     RETURN_IF_ERROR(files_.Create(topic->FilePath(topic->flushed),
                                   {id_, topic->name, topic->flushed}));
     topic->starts.push_back(topic->flushed);
+    CrashPoint("queues.file_created");
     unsynced_dirs_.insert(topic->dir.string());
   }
   const QueueIndex start = topic->starts.back();
   ASSIGN_OR_RETURN(
       const std::shared_ptr<File> file,
       files_.ForWrite(topic->FilePath(start), {id_, topic->name, start}));
-  return file->WriteAt(FileOffset(start, topic->flushed), entries);
+  RETURN_IF_ERROR(file->WriteAt(FileOffset(start, topic->flushed), entries));
+  CrashPoint("queues.entries_written");
+  return absl::OkStatus();
 }
 
 absl::Status QueueTable::Impl::MakeDir(Topic* topic) {
   if (topic->dir_made) return absl::OkStatus();
   RETURN_IF_ERROR(EnsureRoot());
   RETURN_IF_ERROR(fs_->CreateDir(topic->dir));
+  CrashPoint("queues.directory_made");
   unsynced_dirs_.insert(dir_.string());
   topic->dir_made = true;
   return absl::OkStatus();
@@ -374,6 +379,7 @@ absl::Status QueueTable::Impl::SyncFiles(const Changes& changes) {
                      fs_->Open(path, {.mode = OpenMode::kReadWrite}));
     RETURN_IF_ERROR(file->Sync());
   }
+  CrashPoint("queues.files_synced");
   for (const Path& dir : changes.dirs) RETURN_IF_ERROR(fs_->SyncDir(dir));
   return absl::OkStatus();
 }
@@ -439,6 +445,7 @@ absl::Status QueueTable::Impl::UnlinkGivenUp() {
     if (it->taken + kCheckpointsBeforeUnlink > taken_) break;
     files_.Forget(it->path);
     RETURN_IF_ERROR(fs_->Remove(it->path));
+    CrashPoint("queues.file_removed");
     unsynced_dirs_.insert(it->dir.string());
   }
   given_up_.erase(given_up_.begin(), it);

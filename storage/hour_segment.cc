@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/hour_rescue.h"
 #include "storage/planted_bug.h"
 #include "storage/status_macros.h"
@@ -65,6 +66,7 @@ absl::Status HourSegment::CreateFiles(FileSystem* fs, const StoreId& id) {
     EncodeHourHeader({hour_, id, facts_.base}, is_index, header);
     absl::Status written = file->WriteAt(0, {header, sizeof(header)});
     (is_index ? index_ : delay_log_) = std::move(file);
+    CrashPoint("hours.file_created");
     RETURN_IF_ERROR(written);
   }
   return absl::OkStatus();
@@ -246,8 +248,10 @@ absl::Status HourSegment::Flush() {
   // Bodies first: an index record in the file always has its frame there.
   RETURN_IF_ERROR(Broken(
       delay_log_->WriteAt(flushed_log_bytes_.load(), log_buffer_.view())));
+  CrashPoint("hours.bodies_written");
   RETURN_IF_ERROR(Broken(index_->WriteAt(
       IndexOffset(RecordNumber(flushed_.load()) + 1), index_buffer_.view())));
+  CrashPoint("hours.index_written");
   log_buffer_.Clear();
   index_buffer_.Clear();
   flushed_log_bytes_ = facts_.delay_log_bytes;
@@ -267,6 +271,7 @@ void HourSegment::TrimBuffers(size_t keep_bytes) {
 
 absl::Status HourSegment::Sync() {
   RETURN_IF_ERROR(delay_log_->Sync());
+  CrashPoint("hours.bodies_synced");
   return index_->Sync();
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
+#include "storage/crash_point.h"
 #include "storage/hour_format.h"
 #include "storage/planted_bug.h"
 #include "storage/status_macros.h"
@@ -79,6 +80,7 @@ absl::Status HourTable::Cut(const Path& path, uint64_t size) {
   ASSIGN_OR_RETURN(const auto file,
                    fs_->Open(path, {.mode = OpenMode::kReadWrite}));
   RETURN_IF_ERROR(file->Truncate(size));
+  CrashPoint("hours.file_cut");
   return file->Sync();
 }
 
@@ -91,6 +93,7 @@ absl::Status HourTable::RemoveUnknown(const std::map<Hour, HourFacts>& facts) {
     const auto it = facts.find(file->hour);
     if (it != facts.end() && HasFiles(it->second)) continue;
     RETURN_IF_ERROR(fs_->Remove(dir_ / name));
+    CrashPoint("hours.unknown_removed");
     removed = true;
   }
   return removed ? fs_->SyncDir(dir_) : absl::OkStatus();
@@ -309,6 +312,7 @@ absl::Status HourTable::SyncFiles(const Changes& changes) {
       RETURN_IF_ERROR(SyncByName(change.hour));
     }
   }
+  CrashPoint("hours.files_synced");
   if (PlantedBug("directory_not_synced")) return absl::OkStatus();
   return changes.dir_changed ? fs_->SyncDir(dir_) : absl::OkStatus();
 }
@@ -369,6 +373,7 @@ absl::Status HourTable::RemoveFiles(Hour hour) {
   for (const std::string& name : {DelayLogName(hour), DelayIndexName(hour)}) {
     const absl::Status removed = fs_->Remove(dir_ / name);
     if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+    CrashPoint("hours.file_removed");
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
+#include "storage/crash_point.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -112,7 +113,9 @@ absl::Status WriteIdentity(FileSystem* fs, const Path& dir,
   const IdentityBytes bytes = Encode(identity);
   RETURN_IF_ERROR(RemoveIfThere(fs, temporary));
   RETURN_IF_ERROR(WriteSynced(fs, temporary, {bytes.data(), bytes.size()}));
+  CrashPoint("create.identity_written");
   RETURN_IF_ERROR(fs->Rename(temporary, path));
+  CrashPoint("create.identity_renamed");
   return fs->SyncDir(dir);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "storage/crash_point.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -60,6 +61,7 @@ absl::Status CutFile(FileSystem* fs, const Path& path, QueueIndex start,
   ASSIGN_OR_RETURN(const std::unique_ptr<File> file,
                    fs->Open(path, {.mode = OpenMode::kReadWrite}));
   RETURN_IF_ERROR(file->Truncate(wanted));
+  CrashPoint("queues.file_cut");
   return file->Sync();
 }
 
@@ -196,6 +198,7 @@ absl::StatusOr<bool> RemoveQueueDir(FileSystem* fs, const Path& dir) {
   for (const std::string& name : names) {
     if (ParseQueueFileName(name).ok()) {
       RETURN_IF_ERROR(fs->Remove(dir / name));
+      CrashPoint("queues.unknown_removed");
     } else {
       only_queue_files = false;
     }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "storage/crash_point.h"
 #include "storage/sst_footer.h"
 #include "storage/status_macros.h"
 
@@ -115,6 +116,7 @@ class WritableFile : public rocksdb::FSWritableFile {
   // Nothing is buffered here.
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return failed_; }
   IOStatus Sync(const IOOptions&, IODebugContext*) override {
+    CrashPoint("checkpoint.batch_written");
     if (failed_.ok()) failed_ = ToRocksStatus(file_->Sync());
     return failed_;
   }

@@ -17,6 +17,8 @@ packages=(
   libcli11-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev python3 git
+  # tests that set the clock and make small disks
+  libfaketime e2fsprogs mount util-linux
 )
 # Half a gigabyte that only `make format` and `make tidy` need.
 clang_packages=(clang-format clang-tidy)

@@ -13,6 +13,8 @@ namespace {
 // How long to leave a store alone that has no room, at first and at most.
 constexpr absl::Duration kRetryFirst = absl::Milliseconds(1);
 constexpr absl::Duration kRetryMax = absl::Milliseconds(100);
+// How long a stop may go unnoticed by those who wait for a retry.
+constexpr absl::Duration kLookForStop = absl::Milliseconds(50);
 // Tries after which people are told why nothing moves (about a second).
 constexpr int kRetriesUntilSaid = 15;
 // What one entry costs beside its body.
@@ -28,7 +30,8 @@ Intake::Intake(DelayStore* store, const Console& console,
       diagnostics_(diagnostics),
       options_(options),
       ack_sink_(std::move(acks)),
-      answer_thread_([this] { AnswerLoop(); }) {}
+      answer_thread_([this] { AnswerLoop(); }),
+      retry_thread_([this] { RetryLoop(); }) {}
 
 Intake::~Intake() {
   if (answer_thread_.joinable()) Finish().IgnoreError();
@@ -52,7 +55,7 @@ absl::Status Intake::Run(LineSource* in) {
       RETURN_IF_ERROR(ParseAndSubmit(number, line));
     }
   }
-  return SendRetries();
+  return WaitForRetries();
 }
 
 absl::Status Intake::ParseAndSubmit(uint64_t number, const std::string& line) {
@@ -72,7 +75,7 @@ void Intake::Refuse(InputError error) {
 }
 
 absl::Status Intake::Submit(uint64_t line, Message message) {
-  RETURN_IF_ERROR(SendRetries());
+  RETURN_IF_ERROR(WaitForRetries());
   RETURN_IF_ERROR(WaitForRoom());
   const size_t bytes = message.body.size() + kEntryBytes;
   Send(std::make_shared<Entry>(
@@ -125,6 +128,7 @@ void Intake::OnDone(const EntryPtr& entry, absl::StatusOr<PutResult> result) {
   in_flight_bytes_ -= entry->bytes;
   if (absl::IsResourceExhausted(status)) {
     retries_.emplace(entry->sequence, Retry{entry, status});
+    refused_now_.Signal();
   } else {
     Fail(status);
   }
@@ -137,18 +141,39 @@ void Intake::Fail(const absl::Status& status) {
   console_.stop->Request();
 }
 
-// Puts again what the store had no room for, before anything newer. The
-// oldest goes first and alone, so that a store that is still full refuses
+bool Intake::Retrying() const { return !retries_.empty() || resending_; }
+
+// Nothing newer may overtake what the store had no room for.
+absl::Status Intake::WaitForRetries() {
+  MutexLock lock(&mu_);
+  while (Retrying() && failure_.ok() && !console_.stop->requested()) {
+    changed_.WaitForNs(&mu_, absl::ToInt64Nanoseconds(kLookForStop));
+  }
+  return failure_;
+}
+
+void Intake::RetryLoop() {
+  while (true) {
+    {
+      MutexLock lock(&mu_);
+      while (retries_.empty() && !no_more_retries_) refused_now_.Wait(&mu_);
+      if (no_more_retries_ || !failure_.ok()) return;
+    }
+    if (console_.stop->requested()) return;
+    SendRetries();
+  }
+}
+
+// The oldest goes first and alone, so that a store that is still full refuses
 // one message, not thousands.
-absl::Status Intake::SendRetries() {
+void Intake::SendRetries() {
   absl::Duration pause = kRetryFirst;
   for (int tries = 1;; ++tries) {
     EntryPtr entry;
     {
       MutexLock lock(&mu_);
-      RETURN_IF_ERROR(failure_);
-      if (retries_.empty()) return absl::OkStatus();
-      if (console_.stop->requested()) return absl::OkStatus();
+      if (!failure_.ok() || retries_.empty()) return;
+      if (console_.stop->requested()) return;
       const size_t before = in_flight_;
       const auto moved = [this, before]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
         return in_flight_ < before || !failure_.ok();
@@ -164,26 +189,38 @@ absl::Status Intake::SendRetries() {
             Concat("hourglass: input waits: ", MessageOf(oldest->second.why)));
       }
       retries_.erase(oldest);
+      resending_ = true;
     }
     Send(entry);
+    MutexLock lock(&mu_);
+    resending_ = false;
+    changed_.SignalAll();
     pause = std::min(pause * 2, kRetryMax);
   }
 }
 
 bool Intake::Settled() const {
-  return in_flight_ == 0 && answers_.count() == 0;
+  return in_flight_ == 0 && answers_.count() == 0 && !resending_;
 }
 
 absl::Status Intake::Finish() {
   // What came back full while the rest settled is tried again, too.
   while (true) {
-    absl::Status sent = SendRetries();
+    const absl::Status sent = WaitForRetries();
     MutexLock lock(&mu_);
     while (!Settled()) changed_.Wait(&mu_);
     if (retries_.empty() || !sent.ok() || console_.stop->requested()) break;
   }
   {
     MutexLock lock(&mu_);
+    no_more_retries_ = true;
+    refused_now_.Signal();
+  }
+  if (retry_thread_.joinable()) retry_thread_.join();
+  {
+    MutexLock lock(&mu_);
+    // The last one that was tried again may still be on its way.
+    while (!Settled()) changed_.Wait(&mu_);
     GiveUpRetries();
     finishing_ = true;
     changed_.SignalAll();

@@ -11,7 +11,8 @@
 // Backpressure: at most `in_flight_*` are on their way; when the store says
 // RESOURCE_EXHAUSTED the same message is tried again until it is taken, or
 // until we are asked to stop, and then it is reported by its line. No line is
-// dropped silently (promise 2).
+// dropped silently (promise 2). Retries have a thread of their own: the reader
+// may be waiting for a line that comes tomorrow.
 //
 // Acks are given by one thread of the Intake, in the order of durability. The
 // next message waits for them, so a slow ack file slows the input, not more.
@@ -96,7 +97,10 @@ class Intake {
   void Send(const EntryPtr& entry);
   void OnDone(const EntryPtr& entry, absl::StatusOr<PutResult> result);
   absl::Status WaitForRoom();
-  absl::Status SendRetries();
+  absl::Status WaitForRetries();
+  void SendRetries();
+  bool Retrying() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RetryLoop();
   void Fail(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveUpRetries() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -120,10 +124,14 @@ class Intake {
   size_t in_flight_ ABSL_GUARDED_BY(mu_) = 0;
   size_t in_flight_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<uint64_t, Retry> retries_ ABSL_GUARDED_BY(mu_);  // by sequence
+  bool resending_ ABSL_GUARDED_BY(mu_) = false;  // one that is in no list
+  CondVar refused_now_;  // apart: all else changes too often
   Answers answers_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  bool no_more_retries_ ABSL_GUARDED_BY(mu_) = false;
   bool finishing_ ABSL_GUARDED_BY(mu_) = false;
   std::thread answer_thread_;
+  std::thread retry_thread_;
 };
 
 }  // namespace hourglass

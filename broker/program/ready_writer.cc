@@ -7,6 +7,7 @@
 #include "broker/program/json_lines.h"
 #include "broker/program/json_text.h"
 #include "broker/program/text.h"
+#include "storage/crash_point.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -165,6 +166,7 @@ absl::Status ReadyWriter::WriteBatch(bool* wrote) {
   }
   *wrote = count > 0;
   RETURN_IF_ERROR(console_.out->Write(buffer_));
+  CrashPoint("consume.shown_not_committed");
   written_ += count;
   for (const auto& [topic, next] : progress) committer_.Note(topic, next);
   return absl::OkStatus();

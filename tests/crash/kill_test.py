@@ -1,189 +1,190 @@
 #!/usr/bin/env python3
-"""Kills `hourglass pipe` with SIGKILL at random moments and counts afterwards.
+"""Kills the program again and again and counts afterwards.
 
-    tests/crash/kill_test.py --program build/hourglass --cycles 50 --seed 1
+    tests/crash/kill_test.py --program build/hourglass --cycles 60 --seed 1
+    ... --crash-program build/tests/hourglass_crash --cycles 2000 --jobs 2
 
-Each cycle feeds messages with random delays and kills the program somewhere
-in between. Then the program runs once more until nothing is pending, and the
-commit log (`hourglass log`) must hold
+A cycle is one life: it is fed with messages of random delays and ends by
+SIGKILL, either at a random instant (the product itself, now and then while it
+is still recovering, now and then in `hourglass cancel`) or, with
+--crash-program, at a random crash point (docs/crash-tests.md), on the same
+store. After some cycles the program runs until nothing is pending, the store
+is checked (trial.py says for what), and a new one begins.
 
-  * every message that was acknowledged (--acks), exactly once as ready or
-    delivered: nothing lost, nothing twice;
-  * no message twice, acknowledged or not;
-  * nothing delivered before its due time, by the clock of the group it was
-    written in;
-and stdout must have shown every acknowledged message at least once, with the
-body that was put. A failure prints the seed and keeps the store.
+A failure prints the seed and the round, and keeps the store.
 """
 
 import argparse
 import collections
-import json
+import concurrent.futures
 import os
-import random
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import threading
 import time
 
+import trial
 
-def body_of(name, size):
-    return (name + " ") * (size // (len(name) + 1) + 1)
+CYCLES_PER_STORE = 50
+POINT_PATIENCE_SECONDS = 0.5
+CANCEL_PERCENT = 10
+POINT_PERCENT = 50
 
-
-class Life:
-    """One run of the program, from start to kill."""
-
-    def __init__(self, options, directory):
-        self.out_path = os.path.join(directory, "out.jsonl")
-        self.acks_path = os.path.join(directory, "acks.jsonl")
-        command = [options.program, "pipe", "--data",
-                   os.path.join(directory, "store"), "--acks", self.acks_path]
-        self.out = open(self.out_path, "ab")
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
-                                        stdout=self.out,
-                                        stderr=subprocess.PIPE)
-
-    def feed(self, rng, names, until):
-        """Writes messages until `until`; the pipe may break under us."""
-        try:
-            while time.monotonic() < until:
-                lines = []
-                for _ in range(rng.randint(1, 200)):
-                    name = next(names)
-                    size = rng.choice((10, 100, 1000))
-                    delay_ms = rng.choice((0, 1, rng.randint(1, 300),
-                                           rng.randint(1, 3000)))
-                    lines.append(json.dumps({
-                        "id": name, "topic": "t%d" % rng.randint(0, 3),
-                        "body": body_of(name, size), "delay_ms": delay_ms}))
-                self.process.stdin.write(("\n".join(lines) + "\n").encode())
-                self.process.stdin.flush()
-                time.sleep(rng.uniform(0, 0.01))
-        except (BrokenPipeError, ValueError, OSError):
-            pass
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-        self.out.close()
-        return self.process.stderr.read().decode()
+# Points that need a preparation; point_test.py comes to each of them.
+OFF_THE_WAY = ("create.", "repair.", "recovery.database", "recovery.late",
+               "recovery.log_found", "hours.file_removed", "queues.directory",
+               "log.file_retired", "queues.file_removed",
+               "queues.file_created")
 
 
-def read_lines(path):
-    """Whole JSON lines; a kill may tear the last of each life."""
-    found, torn = [], 0
-    with open(path, "rb") as file:
-        for line in file.read().split(b"\n"):
-            if not line:
-                continue
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                torn += 1
-    return found, torn
+class Totals:
+    """What was done to all stores together."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+        self.points = collections.Counter()
+
+    def add(self, other):
+        self.counts.update(other.counts)
+        self.points.update(other.points)
+
+    def line(self, known_points):
+        reached = "%d at crash points (%d of %d points)" % (
+            sum(self.points.values()), len(self.points), known_points)
+        return ("%(cycles)d cycles on %(stores)d stores: %(random)d killed at "
+                "random instants, %(cancels)d in cancel, " % self.counts +
+                reached + "; %(acked)d acknowledged, %(delivered)d in the "
+                "ready log, %(shown)d shown, %(cancelled)d cancelled" %
+                self.counts)
 
 
-def names():
-    count = 0
-    while True:
-        count += 1
-        yield "m%08d" % count
+class Round:
+    """One store and its cycles."""
 
+    def __init__(self, options, number, cycles, points):
+        self.options = options
+        self.number = number
+        self.cycles = cycles
+        self.points = points
+        self.rng = trial.rng_of(options.seed, number)
+        self.directory = trial.new_directory(options)
+        self.trial = trial.Trial(self.directory, options.program, self.rng)
+        self.totals = Totals()
+        # Some stores have files so small that they roll all the time.
+        self.flags = self.rng.choice((trial.SMALL_FILES, []))
 
-def run_cycles(options, directory, rng):
-    all_names = names()
-    for cycle in range(options.cycles):
-        life = Life(options, directory)
+    def run(self):
+        """Returns what was done; raises trial.Failure."""
+        for _ in range(self.cycles):
+            self.one_cycle()
+        self.trial.run_to_the_end(self.flags)
+        errors = self.trial.errors() + self.trial.unsound()
+        self.count()
+        if errors:
+            raise trial.Failure("\n".join(errors[:5]))
+        shutil.rmtree(self.directory)
+        return self.totals
+
+    def one_cycle(self):
+        self.totals.counts["cycles"] += 1
+        if self.points and self.rng.randrange(100) < POINT_PERCENT:
+            return self.end_at_point()
+        if self.trial.exists() and self.rng.randrange(100) < CANCEL_PERCENT:
+            self.totals.counts["cancels"] += 1
+            return self.trial.cancel_some(20, self.rng.uniform(0, 0.1))
+        self.end_at_random()
+
+    def end_at_random(self):
         # Some are killed while they still open the store.
-        seconds = rng.choice((rng.uniform(0, 0.05), rng.uniform(0.05, 0.6)))
-        feeder = threading.Thread(target=life.feed, args=(
-            random.Random(rng.random()), all_names,
-            time.monotonic() + seconds + 1))
-        feeder.start()
-        time.sleep(seconds)
-        said = life.kill()
-        feeder.join()
-        if said.strip():
-            raise SystemExit("cycle %d: stderr: %s" % (cycle, said))
-        # A torn last line must not swallow the first line of the next life.
-        for path in (life.out_path, life.acks_path):
-            with open(path, "ab") as file:
-                file.write(b"\n")
-        if sys.stderr.isatty() or cycle % 10 == 9:
-            print("%d of %d killed" % (cycle + 1, options.cycles),
-                  file=sys.stderr)
+        seconds = self.rng.choice((self.rng.uniform(0, 0.03),
+                                   self.rng.uniform(0.01, 0.1),
+                                   self.rng.uniform(0.05, 0.4)))
+        with self.trial.life(self.flags) as life:
+            life.kill_in(seconds)
+            self.expect_silence(life)
+        self.totals.counts["random"] += 1
+
+    def end_at_point(self):
+        point = self.rng.choice(self.points)
+        nth = self.rng.choice((1, 1, 2, self.rng.randint(1, 9)))
+        report = os.path.join(self.directory, "reached")
+        environment = {"HOURGLASS_CRASH_AT": "%s:%d" % (point, nth),
+                       "HOURGLASS_CRASH_REPORT": report}
+        with self.trial.life(self.flags, environment,
+                             self.options.crash_program) as life:
+            life.kill_in(POINT_PATIENCE_SECONDS)
+            self.expect_silence(life)
+        if os.path.exists(report):
+            os.remove(report)
+            self.totals.points[point] += 1
+        else:
+            self.totals.counts["random"] += 1
+
+    def expect_silence(self, life):
+        if life.said().strip():
+            raise trial.Failure("stderr: " + life.said())
+
+    def count(self):
+        counts = self.totals.counts
+        counts["stores"] += 1
+        counts["acked"] += len(self.trial.acks())
+        counts["delivered"] += sum(self.trial.log.ready().values())
+        counts["shown"] += len(self.trial.shown())
+        counts["cancelled"] += len(self.trial.log.cancelled())
 
 
-def run_to_the_end(options, directory):
-    with open(os.path.join(directory, "out.jsonl"), "ab") as out:
-        subprocess.run([options.program, "pipe", "--data",
-                        os.path.join(directory, "store"), "--until-empty"],
-                       stdin=subprocess.DEVNULL, stdout=out, check=True,
-                       timeout=120)
+def list_points(program):
+    """Names of the crash points that lie on every store's way."""
+    return [name for name in trial.list_points(program)
+            if not name.startswith(OFF_THE_WAY)]
 
 
-def read_log(options, directory):
-    done = subprocess.run([options.program, "log",
-                           os.path.join(directory, "store"), "--json"],
-                          stdout=subprocess.PIPE, check=True, timeout=120)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def run_rounds(options, points):
+    """Rounds side by side; returns all totals and the failures."""
+    totals, failures = Totals(), []
+    numbers = range(-(-options.cycles // CYCLES_PER_STORE))
+    cycles_of = [min(CYCLES_PER_STORE, options.cycles - n * CYCLES_PER_STORE)
+                 for n in numbers]
+    rounds = [Round(options, n, cycles_of[n], points) for n in numbers]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        running = {pool.submit(r.run): r for r in rounds}
+        for done in concurrent.futures.as_completed(running):
+            try:
+                totals.add(done.result())
+            except Exception as error:  # anything ends as a named failure
+                failures.append((running[done], error))
+            say_progress(options, totals, failures)
+    return totals, failures
 
 
-def check(options, directory):
-    records = read_log(options, directory)
-    ready = collections.Counter()
-    errors = []
-    for record in records:
-        if record["kind"] not in ("ready", "delivered"):
-            continue
-        ready[record["id"]] += 1
-        if record["kind"] == "delivered" and \
-                record["written_ms"] < record["due_ms"]:
-            errors.append("early: %s" % record)
-    acks, _ = read_lines(os.path.join(directory, "acks.jsonl"))
-    acked = set(ack["id"] for ack in acks)
-    shown, torn = read_lines(os.path.join(directory, "out.jsonl"))
-    seen = set()
-    for message in shown:
-        seen.add(message["id"])
-        if not message["body"].startswith(message["id"] + " "):
-            errors.append("wrong body: %s" % message["id"])
-        if message["delivered_ms"] < message["due_ms"]:
-            errors.append("shown early: %s" % message["id"])
-    errors += ["lost: %s" % i for i in sorted(acked) if ready[i] == 0]
-    errors += ["twice: %s" % i for i, n in sorted(ready.items()) if n > 1]
-    errors += ["not shown: %s" % i for i in sorted(acked - seen)]
-    if len(acked) < options.cycles:
-        errors.append("only %d acknowledged: the test tests nothing" %
-                      len(acked))
-    print("%d cycles: %d acknowledged, %d in the ready log, %d shown, "
-          "%d torn lines, %d log records" %
-          (options.cycles, len(acked), sum(ready.values()), len(shown), torn,
-           len(records)))
-    return errors
+def say_progress(options, totals, failures):
+    if options.cycles > CYCLES_PER_STORE * 4:
+        print("%d of %d cycles, %d failures" %
+              (totals.counts["cycles"], options.cycles, len(failures)),
+              file=sys.stderr, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--program", required=True)
+    trial.add_common_flags(parser)
+    parser.add_argument("--crash-program", help="build/tests/hourglass_crash")
     parser.add_argument("--cycles", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    directory = tempfile.mkdtemp(prefix="hourglass-kill-")
-    rng = random.Random(options.seed)
-    run_cycles(options, directory, rng)
-    run_to_the_end(options, directory)
-    errors = check(options, directory)
-    if errors:
-        print("FAILED with --seed %d; the store is in %s" %
-              (options.seed, directory))
-        print("\n".join(errors[:20]))
-        sys.exit(1)
-    shutil.rmtree(directory)
+    points = (list_points(options.crash_program) if options.crash_program
+              else [])
+    begin = time.monotonic()
+    totals, failures = run_rounds(options, points)
+    print(totals.line(len(points)))
+    print("%.0f s, %.0f cycles a minute" %
+          (time.monotonic() - begin,
+           60 * totals.counts["cycles"] / (time.monotonic() - begin)))
+    for failed, error in failures:
+        print("FAILED with --seed %d in round %d; the store is in %s\n%s" %
+              (options.seed, failed.number, failed.directory, error))
+    if totals.counts["acked"] < totals.counts["cycles"] and not failures:
+        sys.exit("only %d acknowledged: this tests nothing" %
+                 totals.counts["acked"])
+    sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":

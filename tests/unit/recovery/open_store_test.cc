@@ -127,6 +127,16 @@ TEST_F(OpenStoreTest, LeavesForeignFilesInsideAStoreAlone) {
   }
 }
 
+// What a kill between the last two steps of a creation leaves. A repair that
+// is told to write here must not take it for one that never became a store.
+TEST_F(OpenStoreTest, OpeningTakesAwayAMarkThatCreationLeft) {
+  MakeStore();
+  box_.fs->SetContent(box_.dir / kCreatingName, "");
+  box_.Open();
+  EXPECT_FALSE(*box_.fs->Exists(box_.dir / kCreatingName));
+  ExpectWhole();
+}
+
 TEST_F(OpenStoreTest, RefusesAnotherVersion) {
   MakeStore();
   Flip(box_.dir / kIdentityFileName, 9);
@@ -255,6 +265,32 @@ TEST_F(OpenStoreTest, RefusesAMissingLogFileInTheMiddle) {
   const absl::Status status = box_.TryOpen();
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(TextOf(status), HasSubstr("recover verify"));
+}
+
+// The checkpoint knows that there was more: what is left of the log is whole,
+// but to build everything again from it would lose the rest without a word.
+TEST_F(OpenStoreTest, RefusesAMissingLogFileAtTheEnd) {
+  box_.Open();
+  const std::string body(20'000, 'x');
+  for (int i = 0; i < 60; ++i) box_.Put(body, box_.InMs(3'600'000));
+  ASSERT_TRUE(box_.store->Close().ok());
+  box_.store.reset();
+  std::vector<std::string> names = box_.Names(box_.dir / kLogDirName);
+  std::erase_if(names, [](const std::string& n) { return n.size() < 20; });
+  ASSERT_GE(names.size(), 3u);
+  const Path last = box_.dir / kLogDirName / names.back();
+  const std::string bytes = box_.fs->Content(last);
+  ASSERT_TRUE(box_.fs->Remove(last).ok());
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const absl::Status status = box_.TryOpen();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(TextOf(status), HasSubstr("the checkpoint knows that the log"));
+    EXPECT_THAT(TextOf(status), HasSubstr("recover verify"));
+  }
+  // The refusal changed nothing: with the file back, the store opens.
+  box_.fs->SetContent(last, bytes);
+  box_.Open();
+  EXPECT_EQ(box_.store->Stats().pending_messages, 60u);
 }
 
 TEST_F(OpenStoreTest, RefusesDamageInTheLogThatMustBeRead) {
