@@ -90,7 +90,7 @@ class HashedWheel : public TimerWheelBase<HashedWheel<Entry>, Entry> {
 
   std::optional<Tick> NextStop(Tick to) {
     const Tick now = this->now();
-    const auto next = occupied_.NextAround(BucketOf(now + 1));
+    const auto next = occupied_.NextAround((BucketOf(now) + 1) & mask_);
     if (!next) return std::nullopt;
     if (to - now > turn() && now >= searched_) {
       const Tick earliest = EarliestDeadline();

@@ -230,7 +230,7 @@ class TimerDriver {
     const Scheduled placed = wheel_.Schedule(timer, timer->wanted);
     if (placed == Scheduled::kPending) return;
     if (timer->wanted <= now) {
-      Fire(timer);
+      due_.push_back(timer);
     } else {
       beside_.emplace(timer->wanted, timer);
     }
@@ -256,19 +256,28 @@ class TimerDriver {
     return true;
   }
 
-  // True if there is more to do at once.
+  // By deadline; those that were due when they came last. True if there is
+  // more to do at once.
   bool FireDue() {
     const Tick now = NowTick();
-    for (auto at = beside_.begin(); at != beside_.end() && at->first <= now;
-         at = beside_.begin()) {
-      Timer* const timer = at->second;
-      beside_.erase(at);
+    while (!beside_.empty() && beside_.begin()->first <= now) {
+      const auto [deadline, timer] = *beside_.begin();
+      if (FireFromWheel(deadline)) return true;
+      beside_.erase(beside_.begin());
       Fire(timer);
     }
-    const Advanced advanced =
-        wheel_.Advance(now, options_.expired_per_step_max,
-                       [this](Timer& timer) { Fire(&timer); });
-    return advanced.more;
+    if (FireFromWheel(now)) return true;
+    std::vector<Timer*> due;
+    due.swap(due_);
+    for (Timer* timer : due) Fire(timer);
+    return false;
+  }
+
+  bool FireFromWheel(Tick to) {
+    return wheel_
+        .Advance(to, options_.expired_per_step_max,
+                 [this](Timer& timer) { Fire(&timer); })
+        .more;
   }
 
   void Fire(Timer* timer) {
@@ -315,6 +324,8 @@ class TimerDriver {
     wheel_.Advance(Tick::Max(), kNoLimit, hand_back);
     for (auto& [deadline, timer] : beside_) hand_back(*timer);
     beside_.clear();
+    for (Timer* timer : due_) hand_back(*timer);
+    due_.clear();
     do {
       Timer* next;
       for (Timer* timer = moving_; timer != nullptr; timer = next) {
@@ -349,6 +360,7 @@ class TimerDriver {
 
   // The worker's own, until it is joined.
   Timer* moving_ = nullptr;  // taken from the inbox, not placed yet
+  std::vector<Timer*> due_;  // were due when they were placed
   std::multimap<Tick, Timer*> beside_;
   Wheel<Timer> wheel_;
 
