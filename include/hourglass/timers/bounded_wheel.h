@@ -85,6 +85,7 @@ class BoundedWheel : public TimerWheelBase<BoundedWheel<Entry>, Entry> {
     const size_t bucket = BucketOf(this->now());
     this->due()->Splice(&buckets_[bucket]);
     occupied_.Remove(bucket);
+    buckets_[(bucket + timers_internal::kPrefetchAhead) & mask_].Prefetch();
   }
 
   void Emptied(const TimerEntry* entry) {

@@ -109,6 +109,7 @@ class HashedWheel : public TimerWheelBase<HashedWheel<Entry>, Entry> {
       this->due()->PushBack(entry);
     });
     if (buckets_[bucket].empty()) occupied_.Remove(bucket);
+    buckets_[(bucket + timers_internal::kPrefetchAhead) & mask_].Prefetch();
   }
 
   void Emptied(const TimerEntry* entry) {

@@ -128,6 +128,13 @@ class EntryList {
     other->head_.prev = other->head_.next = &other->head_;
   }
 
+  // Starts to fetch its ends: a hand that comes here soon would wait for
+  // memory otherwise.
+  void Prefetch() const {
+    __builtin_prefetch(head_.next, 1);
+    __builtin_prefetch(head_.prev, 1);
+  }
+
   // `fn(TimerEntry*)` for each; it may remove or move that entry.
   template <typename Fn>
   void ForEach(Fn&& fn) {

@@ -208,6 +208,9 @@ constexpr size_t RoundUpToPowerOfTwo(size_t n) {
   return power;
 }
 
+// So many buckets ahead of the hand, what they hold is fetched from memory.
+inline constexpr size_t kPrefetchAhead = 6;
+
 using Buckets = std::unique_ptr<EntryList[]>;
 inline Buckets MakeBuckets(size_t count) {
   return std::make_unique<EntryList[]>(count);
