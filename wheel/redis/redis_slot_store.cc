@@ -1,5 +1,7 @@
 #include "wheel/redis/redis_slot_store.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -171,7 +173,9 @@ absl::StatusOr<uint64_t> RedisSlotStore::Pending() {
   ASSIGN_OR_RETURN(const RedisReply reply,
                    redis_.Call({"GET", prefix_ + "pending"}));
   if (reply.kind == RedisReply::Kind::kNil) return 0;
-  return std::strtoull(reply.text.c_str(), nullptr, 10);
+  // Tasks that somebody appended past Push were not counted.
+  const int64_t pending = std::strtoll(reply.text.c_str(), nullptr, 10);
+  return static_cast<uint64_t>(std::max<int64_t>(pending, 0));
 }
 
 absl::StatusOr<SlotStore::Lease> RedisSlotStore::Acquire(
