@@ -293,6 +293,22 @@ TYPED_TEST(WheelTest, BoundsTheWorkOfACall) {
   EXPECT_EQ(this->wheel_.now(), Tick(9));
 }
 
+// What is left of a tick is not in its bucket any more; others may be.
+TYPED_TEST(WheelTest, CancelOfWhatIsLeftOfATickForgetsNoOther) {
+  if (!TestFixture::Wheel::kUnbounded) return;
+  this->Add(0, 5);
+  this->Add(1, 5);
+  const Advanced advanced = this->wheel_.Advance(Tick(5), 1, [](TestEntry&) {});
+  EXPECT_TRUE(advanced.more);
+  for (int turn = 1; turn <= 3; ++turn) {
+    this->Add(1 + turn, 5 + turn * TypeParam::kSpan);
+  }
+  for (int id : {0, 1}) this->wheel_.Cancel(&this->entries_[id]);
+  EXPECT_NE(this->wheel_.NextDeadline(), std::nullopt);
+  EXPECT_THAT(FiredTo(&this->wheel_, 5 + 3 * TypeParam::kSpan),
+              ElementsAre(2, 3, 4));
+}
+
 TYPED_TEST(WheelTest, AHandThatOverslept) {
   this->Add(0, 2);
   this->Add(1, 15);
