@@ -204,15 +204,17 @@ class TimerDriver {
 
   void Work() {
     while (!stopping_.load()) {
-      MoveInbox();
+      // Read before the inbox is: what was pushed before the clock showed
+      // `now` is in the wheel when `now` is fired, so deadlines keep order.
+      const Tick now = NowTick();
+      MoveInbox(now);
       UnlinkCancelled();
-      const bool more = FireDue();
+      const bool more = FireDue(now);
       if (!more && moving_ == nullptr) Sleep();
     }
   }
 
-  void MoveInbox() {
-    const Tick now = NowTick();
+  void MoveInbox(Tick now) {
     if (moving_ == nullptr) moving_ = inbox_.TakeAll();
     for (size_t n = 0; moving_ != nullptr && n < options_.inbox_per_step_max;
          ++n) {
@@ -258,11 +260,10 @@ class TimerDriver {
 
   // By deadline; those that were due when they came last. True if there is
   // more to do at once.
-  bool FireDue() {
-    const Tick now = NowTick();
+  bool FireDue(Tick now) {
     while (!beside_.empty() && beside_.begin()->first <= now) {
       const auto [deadline, timer] = *beside_.begin();
-      if (FireFromWheel(deadline)) return true;
+      if (FireFromWheel(deadline - 1)) return true;
       beside_.erase(beside_.begin());
       Fire(timer);
     }
