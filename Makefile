@@ -98,4 +98,4 @@ install: build
 	@echo "==> Installed. In CMake: find_package(Hourglass), link Hourglass::hourglass."
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy $(BUILD)-fuzz data
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy data

@@ -32,7 +32,8 @@ absl::StatusOr<std::shared_ptr<HourSegment>> BodyReader::OpenSegment(
 }
 
 std::unique_ptr<DeliveredBatch> BodyReader::Read(
-    const std::vector<DueEntry>& entries) {
+    const std::vector<DueEntry>& entries, std::vector<DueEntry>* later) {
+  later_ = later;
   auto batch = std::make_unique<DeliveredBatch>();
   batch->items.resize(entries.size());
   std::vector<size_t> order(entries.size());
@@ -70,7 +71,7 @@ std::unique_ptr<DeliveredBatch> BodyReader::Read(
       ReadRun(**segment, run, order, batch.get());
     } else {
       for (size_t i = run.begin; i < run.end; ++i) {
-        Report(entries[order[i]], segment.status());
+        LeaveOut(entries[order[i]], segment.status());
       }
     }
     begin = run.end;
@@ -109,8 +110,18 @@ void BodyReader::ReadRun(const HourSegment& segment, const Run& run,
     if (status.ok()) {
       batch->payload_bytes += item.payload.size();
     } else {
-      Report(item.entry, status);
+      LeaveOut(item.entry, status);
     }
+  }
+}
+
+void BodyReader::LeaveOut(const DueEntry& entry, const absl::Status& why) {
+  // Damage stays, and so does a file that is not there.
+  const bool for_good = absl::IsDataLoss(why) || absl::IsNotFound(why);
+  if (later_ == nullptr || for_good) {
+    Report(entry, why);
+  } else {
+    later_->push_back(entry);
   }
 }
 

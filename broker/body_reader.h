@@ -5,7 +5,11 @@
 // batch's order, each verified.
 //
 // A body that cannot be read is left out of the batch and reported; the rest
-// goes on (promise 6).
+// goes on (promise 6). One that may be readable later, because no file handle
+// is free, say, can be had back instead, to try again.
+//
+//   std::vector<DueEntry> later;
+//   auto batch = reader.Read(entries, &later);
 //
 // Threads: takes the state lock for a moment, reads without it.
 #ifndef HOURGLASS_BROKER_BODY_READER_H_
@@ -30,7 +34,9 @@ class BodyReader {
 
   BodyReader(StoreState* state, Lost lost);
 
-  std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries);
+  // `later` null: everything unreadable is reported.
+  std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries,
+                                       std::vector<DueEntry>* later = nullptr);
 
   // Says that a message of a batch cannot be delivered.
   void Report(const DueEntry& entry, const absl::Status& why);
@@ -48,9 +54,11 @@ class BodyReader {
                                                            RecordNumber upto);
   void ReadRun(const HourSegment& segment, const Run& run,
                const std::vector<size_t>& order, DeliveredBatch* batch);
+  void LeaveOut(const DueEntry& entry, const absl::Status& why);
 
   StoreState* const state_;
   const Lost lost_;
+  std::vector<DueEntry>* later_ = nullptr;  // of the Read that runs
 };
 
 }  // namespace hourglass

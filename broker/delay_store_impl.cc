@@ -294,6 +294,7 @@ StoreStats DelayStoreImpl::Stats() {
   stats.at_once_messages = writer_.sequenced().at_once;
   stats.cancelled_messages = writer_.sequenced().cancelled;
   stats.lost_messages = lost_;
+  stats.rescued_records = preloader_.rescued();
   stats.sweeps = preloader_.sweeps();
   stats.walks = preloader_.walks();
   stats.recovery_ms = recovery_ms_;
@@ -484,7 +485,10 @@ void DelayStoreImpl::OnLost(uint64_t count, const std::string& why) {
   lost_ += count;
   MutexLock lock(&state_->mu);
   if (state_->notices.size() < kNoticesMax) {
-    state_->notices.push_back("cannot be delivered: " + why);
+    state_->notices.push_back(
+        (count > 0 ? "cannot be delivered: "
+                   : "damaged, and read from the DelayLog instead: ") +
+        why);
   }
 }
 

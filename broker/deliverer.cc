@@ -1,5 +1,6 @@
 #include "broker/deliverer.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -8,6 +9,12 @@
 #include "storage/message_codec.h"
 
 namespace hourglass {
+namespace {
+
+// Between two tries of a batch that could not be read.
+constexpr int64_t kRetryMs = 100;
+
+}  // namespace
 
 Deliverer::Deliverer(StoreState* state, Writer* writer, DeliverySink* sink,
                      BodyReader::Lost lost)
@@ -23,23 +30,17 @@ bool Deliverer::RunOnce(int64_t now_ms) {
     Submit(std::move(waiting_));
     return true;
   }
-  Hand::Batch taken;
-  {
-    MutexLock lock(&state_->mu);
-    if (!state_->failure.ok()) return false;
-    if (state_->hand.marks().in_flight() >=
-        state_->options.batches_in_flight_max) {
-      return false;
-    }
-    taken = state_->hand.Take(now_ms, state_->options.batch_messages_max,
-                              state_->options.batch_bytes_max);
-  }
-  if (taken.entries.empty()) return taken.passed_over;
-  auto batch = reader_.Read(taken.entries);
-  batch->token = taken.token;
+  Postponed due;
+  if (!TakeDue(now_ms, &due)) return false;
+  if (due.taken.entries.empty()) return due.taken.passed_over;
+  std::vector<DueEntry> later;
+  auto batch = reader_.Read(due.taken.entries,
+                            now_ms < due.give_up_ms ? &later : nullptr);
+  batch->token = due.taken.token;
+  if (!later.empty()) Postpone(due, std::move(later), now_ms);
   if (batch->items.empty()) {
     MutexLock lock(&state_->mu);
-    state_->hand.marks().Dropped(taken.token);
+    state_->hand.marks().Dropped(due.taken.token);
     return true;
   }
   if (sink_ != nullptr && !HandToSink(batch.get(), now_ms)) {
@@ -48,6 +49,42 @@ bool Deliverer::RunOnce(int64_t now_ms) {
   }
   Submit(std::move(batch));
   return true;
+}
+
+// False: nothing may be taken now.
+bool Deliverer::TakeDue(int64_t now_ms, Postponed* due) {
+  MutexLock lock(&state_->mu);
+  if (!state_->failure.ok()) return false;
+  if (!postponed_.empty() && NextRetryMs(now_ms) <= now_ms) {
+    *due = std::move(postponed_.front());
+    postponed_.pop_front();
+    return true;
+  }
+  if (state_->hand.marks().in_flight() >=
+      state_->options.batches_in_flight_max) {
+    return false;
+  }
+  due->taken = state_->hand.Take(now_ms, state_->options.batch_messages_max,
+                                 state_->options.batch_bytes_max);
+  due->give_up_ms = now_ms + state_->options.unreadable_retry_ms;
+  return true;
+}
+
+void Deliverer::Postpone(const Postponed& due, std::vector<DueEntry> later,
+                         int64_t now_ms) {
+  MutexLock lock(&state_->mu);
+  // A clock that was set back must not make it wait longer.
+  const int64_t give_up_ms =
+      std::min(due.give_up_ms, now_ms + state_->options.unreadable_retry_ms);
+  postponed_.push_back({state_->hand.Split(due.taken.token, std::move(later)),
+                        now_ms + kRetryMs, give_up_ms});
+}
+
+int64_t Deliverer::NextRetryMs(int64_t now_ms) const {
+  if (postponed_.empty()) return std::numeric_limits<int64_t>::max();
+  const int64_t at_ms = postponed_.front().retry_at_ms;
+  // Farther away than it was ever put: the clock was set back.
+  return at_ms > now_ms + kRetryMs ? now_ms : at_ms;
 }
 
 bool Deliverer::HandToSink(DeliveredBatch* batch, int64_t now_ms) {
@@ -83,12 +120,13 @@ void Deliverer::Submit(std::unique_ptr<DeliveredBatch> batch) {
 
 int64_t Deliverer::NextWakeMs(int64_t now_ms) {
   if (waiting_ != nullptr) return retry_at_ms_;
+  const int64_t retry_ms = NextRetryMs(now_ms);
   MutexLock lock(&state_->mu);
   if (state_->hand.marks().in_flight() >=
       state_->options.batches_in_flight_max) {
-    return std::numeric_limits<int64_t>::max();  // the writer wakes us
+    return retry_ms;  // otherwise the writer wakes us
   }
-  return state_->hand.NextWakeMs(now_ms);
+  return std::min(retry_ms, state_->hand.NextWakeMs(now_ms));
 }
 
 }  // namespace hourglass

@@ -11,8 +11,9 @@
 #define HOURGLASS_BROKER_DELIVERER_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "broker/body_reader.h"
 #include "broker/delivered_batch.h"
@@ -34,6 +35,16 @@ class Deliverer {
   int64_t NextWakeMs(int64_t now_ms);
 
  private:
+  // What could not be read for a reason that may pass.
+  struct Postponed {
+    Hand::Batch taken;
+    int64_t retry_at_ms = 0;
+    int64_t give_up_ms = 0;
+  };
+  bool TakeDue(int64_t now_ms, Postponed* due);
+  int64_t NextRetryMs(int64_t now_ms) const;
+  void Postpone(const Postponed& due, std::vector<DueEntry> later,
+                int64_t now_ms);
   // False: the sink is not ready; the batch is kept and tried again.
   bool HandToSink(DeliveredBatch* batch, int64_t now_ms);
   void Submit(std::unique_ptr<DeliveredBatch> batch);
@@ -45,6 +56,7 @@ class Deliverer {
   // A batch that the host's sink did not take yet, and when to try again.
   std::unique_ptr<DeliveredBatch> waiting_;
   int64_t retry_at_ms_ = 0;
+  std::deque<Postponed> postponed_;  // by retry_at_ms
 };
 
 }  // namespace hourglass

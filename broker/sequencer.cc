@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
+#include "storage/hour_rescue.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -235,14 +236,22 @@ absl::Status Sequencer::CompleteCancelled(Hour hour) {
   if (state_->applier.hours().Facts(hour).tombstones > 0) {
     ASSIGN_OR_RETURN(const auto segment, state_->applier.hours().ForRead(hour));
     RETURN_IF_ERROR(segment->Flush());
-    RETURN_IF_ERROR(
-        segment->ScanIndex(segment->facts().base + 1, segment->facts().last,
-                           [&entry](RecordNumber, const IndexRecord& record) {
-                             if (record.kind == IndexKind::kTombstone) {
-                               entry.cancelled.Insert(record.target());
-                             }
-                             return true;
-                           }));
+    const auto note = [&entry](RecordNumber, const IndexRecord& record) {
+      if (record.kind == IndexKind::kTombstone) {
+        entry.cancelled.Insert(record.target());
+      }
+      return true;
+    };
+    HourRescue rescue(segment.get());
+    absl::Status unreadable;
+    RETURN_IF_ERROR(segment->ScanIndex(
+        segment->facts().base + 1, segment->facts().last, note,
+        [&](RecordNumber number, const absl::Status& why) {
+          const auto record = rescue.Read(number);
+          if (record.ok()) note(number, *record);
+          if (!record.ok()) unreadable.Update(why);
+        }));
+    RETURN_IF_ERROR(unreadable);
   }
   entry.cancelled_complete = true;
   // A tombstone that an hour's load did not meet stands only here: hours

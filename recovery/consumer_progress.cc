@@ -26,6 +26,7 @@ ConsumerProgress::ConsumerProgress(const StoreSurvey* survey)
 
 absl::Status ConsumerProgress::FindAnchors(FindingList* findings) {
   for (auto& [name, topic] : topics_) {
+    std::vector<Consumer>& consumers = topic.consumers;
     QueueIndex from, to = QueueIndex::Max();
     if (survey_->checkpoint) {
       const auto facts = survey_->checkpoint->queues.find(name);
@@ -36,15 +37,15 @@ absl::Status ConsumerProgress::FindAnchors(FindingList* findings) {
     }
     QueueSalvage queue(survey_->source, survey_->id, name);
     RETURN_IF_ERROR(queue.Scan(
-        from, to, [&topic](QueueIndex index, const QueueEntry& entry) {
-          for (Consumer& consumer : topic.consumers) {
+        from, to, [&consumers](QueueIndex index, const QueueEntry& entry) {
+          for (Consumer& consumer : consumers) {
             if (index > consumer.target) continue;
             consumer.anchored = true;
             consumer.index = index;
             consumer.offset = entry.offset;
           }
         }));
-    for (Consumer& consumer : topic.consumers) {
+    for (Consumer& consumer : consumers) {
       if (!consumer.anchored) AnchorByLog(name, &consumer);
       if (consumer.anchored || consumer.target == QueueIndex()) continue;
       findings->Note(

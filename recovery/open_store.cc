@@ -252,16 +252,24 @@ absl::StatusOr<std::unique_ptr<StoreState>> Recover(const Path& dir,
   return state;
 }
 
+absl::StatusOr<std::unique_ptr<StoreState>> RecoverFromCheckpoint(
+    const Path& dir, const StoreOptions& options, const StoreId& id) {
+  ASSIGN_OR_RETURN(Start start, LoadCheckpoint(dir, options, id));
+  return Recover(dir, options, id, std::move(start));
+}
+
 absl::StatusOr<std::unique_ptr<StoreState>> RecoverOrStartOver(
     const Path& dir, const StoreOptions& options, const StoreId& id) {
-  absl::StatusOr<Start> start = LoadCheckpoint(dir, options, id);
-  absl::Status why = start.status();
-  if (start.ok()) {
-    auto state = Recover(dir, options, id, *std::move(start));
-    if (state.ok()) return state;
-    why = state.status();
+  auto first = RecoverFromCheckpoint(dir, options, id);
+  const absl::Status why = first.status();
+  if (!absl::IsDataLoss(why)) return first;
+  // An I/O error that passes looks like damage: look twice.
+  auto second = RecoverFromCheckpoint(dir, options, id);
+  if (second.ok()) {
+    (*second)->notices.push_back(
+        absl::StrCat("opened at the second try, because: ", why.message()));
   }
-  if (!absl::IsDataLoss(why)) return why;
+  if (!absl::IsDataLoss(second.status())) return second;
   ASSIGN_OR_RETURN(Start over, StartOver(dir, options, id, why));
   ASSIGN_OR_RETURN(auto state, Recover(dir, options, id, std::move(over)));
   state->notices.push_back(absl::StrCat(

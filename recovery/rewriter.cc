@@ -211,8 +211,7 @@ absl::Status Rewriter::Salvaged(Hour hour, HourState* state,
     case SalvagedKind::kMessage:
       return PutMessage(hour, state, record.payload, record.damaged());
     case SalvagedKind::kTombstone:
-      return PutCancel(hour, state, record.target, record.index->ms_into_hour);
-    case SalvagedKind::kLostTombstone:
+      return PutCancel(hour, state, record.target, record.ms_into_hour);
     case SalvagedKind::kLost:
       Lost(hour, *state, record);
       return PutFiller(hour, state, record.DueMs(hour));
@@ -312,19 +311,15 @@ void Rewriter::Lost(Hour hour, const HourState& state,
       fate == Fate::kDelivered || fate == Fate::kDone) {
     return;
   }
-  const bool cancel = record.kind == SalvagedKind::kLostTombstone;
-  const std::string what =
-      cancel ? "a cancel of which nobody knows the message"
-             : absl::StrCat("a message due ",
-                            record.index
-                                ? FormatUtc(due_ms)
-                                : absl::StrCat("in hour ", HourName(hour)),
-                            " is lost");
-  report_.lost += cancel ? 0 : 1;
+  const std::string when = record.index
+                               ? FormatUtc(due_ms)
+                               : absl::StrCat("in hour ", HourName(hour));
+  const std::string what = absl::StrCat("a message due ", when, " is lost");
+  ++report_.lost;
   if (lost_ && lost_hour_ == hour && lost_->what == what &&
       lost_->record_last == record.number.value() - 1) {
     lost_->record_last = record.number.value();
-    lost_->messages += cancel ? 0 : 1;
+    ++lost_->messages;
     if (!record.id.empty() && lost_->ids.size() < Finding::kIdsMax) {
       lost_->ids.push_back(record.id);
     }
@@ -336,11 +331,9 @@ void Rewriter::Lost(Hour hour, const HourState& state,
   lost_->file = absl::StrCat(kHoursDirName, "/", DelayLogName(hour));
   lost_->record = lost_->record_last = record.number.value();
   lost_->what = what;
-  lost_->messages = cancel ? 0 : 1;
+  lost_->messages = 1;
   if (!record.id.empty()) lost_->ids = {record.id};
-  lost_->means = cancel ? "what it cancelled may be delivered"
-                 : record.index_why.empty() ? record.frame_why
-                                            : record.index_why;
+  lost_->means = record.index_why.empty() ? record.frame_why : record.index_why;
 }
 
 void Rewriter::FlushLost() {

@@ -9,7 +9,6 @@
 namespace hourglass {
 namespace {
 
-constexpr size_t kWindowBytes = 1u << 20;
 // What the disk is asked for ahead of the window.
 constexpr uint64_t kAheadBytes = 8u << 20;
 // Beyond what the system reads ahead by itself: pages that it has read are
@@ -31,35 +30,11 @@ absl::StatusOr<std::unique_ptr<SalvageFile>> SalvageFile::Open(
 std::string_view SalvageFile::View(uint64_t offset, size_t bytes) {
   if (offset >= size_) return {};
   bytes = std::min<uint64_t>(bytes, size_ - offset);
-  if (offset < window_offset_ ||
-      offset + bytes > window_offset_ + window_bytes_) {
-    Fill(offset, bytes);
+  if (!window_.Has(offset, bytes)) {
+    const ReadWindow::Gap gap = window_.MoveTo(offset, bytes);
+    window_.Got(Read(gap.offset, gap.bytes, gap.out));
   }
-  const std::string_view window(window_.get(), window_bytes_);
-  return window.substr(std::min<size_t>(offset - window_offset_, window.size()),
-                       bytes);
-}
-
-void SalvageFile::Fill(uint64_t offset, size_t bytes) {
-  const size_t wanted = std::max(bytes, kWindowBytes);
-  if (wanted > window_capacity_) {
-    auto bigger = std::make_unique_for_overwrite<char[]>(wanted);
-    if (window_bytes_ > 0) {
-      std::memcpy(bigger.get(), window_.get(), window_bytes_);
-    }
-    window_ = std::move(bigger);
-    window_capacity_ = wanted;
-  }
-  // Reading on, the begin of what is wanted is already here: keep it.
-  size_t kept = 0;
-  if (offset >= window_offset_ && offset < window_offset_ + window_bytes_) {
-    kept = window_offset_ + window_bytes_ - offset;
-    std::memmove(window_.get(), window_.get() + (offset - window_offset_),
-                 kept);
-  }
-  window_offset_ = offset;
-  window_bytes_ =
-      kept + Read(offset + kept, window_capacity_ - kept, window_.get() + kept);
+  return window_.View(offset, bytes);
 }
 
 size_t SalvageFile::Read(uint64_t offset, size_t bytes, char* out) {

@@ -25,6 +25,7 @@
 
 #include "absl/status/statusor.h"
 #include "hourglass/file_system.h"
+#include "storage/read_window.h"
 
 namespace hourglass {
 
@@ -67,7 +68,6 @@ class SalvageFile {
   SalvageFile(const SalvageSource& source, std::unique_ptr<File> file,
               uint64_t size)
       : source_(source), file_(std::move(file)), size_(size) {}
-  void Fill(uint64_t offset, size_t bytes);
   size_t Read(uint64_t offset, size_t bytes, char* out);
   size_t ReadPieces(uint64_t offset, size_t bytes, char* out);
   void NoteUnreadable(uint64_t from, uint64_t to, std::string why);
@@ -77,10 +77,7 @@ class SalvageFile {
   const uint64_t size_;
   std::vector<Range> unreadable_;
 
-  std::unique_ptr<char[]> window_;
-  size_t window_capacity_ = 0;
-  uint64_t window_offset_ = 0;
-  size_t window_bytes_ = 0;
+  ReadWindow window_{1u << 20};
   uint64_t prefetched_ = 0;
 };
 

@@ -27,6 +27,7 @@ constexpr uint32_t kNumberStepMax = 1u << 24;
 int64_t SalvagedRecord::DueMs(Hour hour) const {
   if (index) return StartMs(hour) + index->ms_into_hour;
   if (kind == SalvagedKind::kMessage) return PeekMessage(payload).due_ms;
+  if (kind == SalvagedKind::kTombstone) return StartMs(hour) + ms_into_hour;
   return StartMs(hour);
 }
 
@@ -37,8 +38,6 @@ class HourSalvage::Frames {
 
   bool valid() const { return valid_; }
   const Frame& frame() const { return frame_; }
-  // Nothing but frames stands between this one and the one before.
-  bool follows() const { return !junk_before_; }
   uint64_t junk_bytes() const { return junk_bytes_; }
   uint64_t end() const { return at_; }
 
@@ -50,7 +49,6 @@ class HourSalvage::Frames {
 
   void Next() {
     valid_ = false;
-    junk_before_ = false;
     if (!hour_->has_log()) return;
     const uint64_t end = hour_->log_.size;
     while (at_ + kFrameHeaderBytes <= end) {
@@ -68,29 +66,39 @@ class HourSalvage::Frames {
     if (head.size() < kFrameHeaderBytes || !Plausible(head.data(), at)) {
       return false;
     }
-    const auto size = GetFixed<uint32_t>(head.data());
-    const RecordNumber number(GetFixed<uint32_t>(head.data() + 4));
-    const auto payload = DecodeFrame(hour_->salt_, hour_->hour_, number,
-                                     hour_->log_.file->View(at, size), &hash_);
-    if (!payload.ok()) return false;
-    at_ = at + size;
-    if (number <= frame_.number) {
+    const FrameHead said = PeekFrame(head.data());
+    Frame frame{said.number, at, said.bytes, std::nullopt};
+    if (!Verify(said, &frame)) return false;
+    at_ = at + frame.size;
+    if (frame.number <= frame_.number) {
       // Intact, but in the wrong place: kept for when it is missed.
-      hour_->strays_[number] = {number, at, size};
+      hour_->strays_[frame.number] = frame;
       return false;
     }
-    frame_ = {number, at, size};
+    frame_ = frame;
     valid_ = true;
     return true;
   }
 
+  bool Verify(const FrameHead& said, Frame* frame) {
+    const std::string_view bytes =
+        hour_->log_.file->View(frame->location, frame->size);
+    if (!said.is_cancel) {
+      return DecodeFrame(hour_->salt_, hour_->hour_, said.number, bytes, &hash_)
+          .ok();
+    }
+    const auto cancel =
+        DecodeCancelFrame(hour_->salt_, hour_->hour_, said.number, bytes);
+    if (cancel.ok()) frame->cancel = *cancel;
+    return cancel.ok();
+  }
+
   bool Plausible(const char* in, uint64_t at) const {
-    const auto size = GetFixed<uint32_t>(in);
-    const auto number = GetFixed<uint32_t>(in + 4);
-    const uint32_t after = hour_->base_.value();
-    return size >= kFrameHeaderBytes && size <= kFrameBytesMax &&
-           at + size <= hour_->log_.size && number > after &&
-           number - after <= RangeOfNumbers();
+    const FrameHead said = PeekFrame(in);
+    const RecordNumber after = hour_->base_;
+    return said.bytes >= kFrameHeaderBytes && said.bytes <= kFrameBytesMax &&
+           at + said.bytes <= hour_->log_.size && said.number > after &&
+           said.number - after <= RangeOfNumbers();
   }
 
   uint32_t RangeOfNumbers() const {
@@ -114,17 +122,13 @@ class HourSalvage::Frames {
     Junk(std::min(at_, hour_->log_.size) - from);
   }
 
-  void Junk(uint64_t bytes) {
-    junk_before_ = true;
-    junk_bytes_ += bytes;
-  }
+  void Junk(uint64_t bytes) { junk_bytes_ += bytes; }
 
   HourSalvage* const hour_;
   uint64_t at_;
   Frame frame_;
   uint64_t hash_ = 0;
   bool valid_ = false;
-  bool junk_before_ = false;
   uint64_t junk_bytes_ = 0;
 };
 
@@ -191,8 +195,6 @@ void HourSalvage::Bound(const std::optional<HourFacts>& facts,
         absl::StrCat("the header says that it begins behind record ",
                      file->header->base.value(), ", expected ", base_.value());
   }
-  log_complete_ = has_log() && facts && facts->delay_log_bytes > 0 &&
-                  log_.size >= facts->delay_log_bytes;
   if (facts && facts->delay_log_bytes > 0 && bound == HourBound::kFacts) {
     log_.size = std::min(log_.size, facts->delay_log_bytes);
     index_.size = std::min(index_.size, facts->index_bytes());
@@ -239,15 +241,24 @@ uint64_t HourSalvage::StartOfFrames(RecordNumber first) {
   return kHourHeaderBytes;
 }
 
-bool HourSalvage::TakeFrame(Frames* frames, SalvagedRecord* record) {
-  if (!frames->valid() || frames->frame().number != record->number) {
-    return false;
+bool HourSalvage::TakeFrame(const Frames& frames, SalvagedRecord* record) {
+  if (!frames.valid() || frames.frame().number != record->number) return false;
+  record->location = frames.frame().location;
+  if (frames.frame().cancel) {
+    TakeCancel(frames.frame(), record);
+  } else {
+    record->kind = SalvagedKind::kMessage;
+    record->payload = frames.Payload();
+    record->payload_hash = frames.payload_hash();
   }
-  record->kind = SalvagedKind::kMessage;
-  record->payload = frames->Payload();
-  record->payload_hash = frames->payload_hash();
-  record->location = frames->frame().location;
   return true;
+}
+
+void HourSalvage::TakeCancel(const Frame& frame, SalvagedRecord* record) {
+  record->kind = SalvagedKind::kTombstone;
+  record->location = frame.location;
+  record->target = frame.cancel->target();
+  record->ms_into_hour = frame.cancel->ms_into_hour;
 }
 
 // A frame that stands elsewhere than its number says: swapped blocks, say.
@@ -260,6 +271,12 @@ bool HourSalvage::TakeStray(SalvagedRecord* record) {
   const auto at = strays_.find(record->number);
   if (at == strays_.end()) return false;
   const Frame& frame = at->second;
+  record->frame_why = absl::StrCat("the frame stands at ", frame.location,
+                                   ", where it does not belong");
+  if (frame.cancel) {
+    TakeCancel(frame, record);
+    return true;
+  }
   const auto payload = DecodeFrame(salt_, hour_, record->number,
                                    log_.file->View(frame.location, frame.size),
                                    &record->payload_hash);
@@ -267,8 +284,6 @@ bool HourSalvage::TakeStray(SalvagedRecord* record) {
   record->kind = SalvagedKind::kMessage;
   record->payload = *payload;
   record->location = frame.location;
-  record->frame_why = absl::StrCat("the frame stands at ", frame.location,
-                                   ", where it does not belong");
   return true;
 }
 
@@ -287,23 +302,27 @@ void HourSalvage::GuessId(SalvagedRecord* record) {
   }
 }
 
-void HourSalvage::ReadMessage(Frames* frames, SalvagedRecord* record) {
+// The index record is intact: what does the frame say?
+void HourSalvage::ReadByIndex(Frames* frames, SalvagedRecord* record) {
   const IndexRecord& index = *record->index;
-  if (TakeFrame(frames, record)) {
-    if (record->location != index.location ||
-        frames->frame().size != index.size) {
+  const bool is_cancel = index.kind == IndexKind::kTombstone;
+  if (TakeFrame(*frames, record)) {
+    if (!is_cancel && record->location != index.location) {
       record->frame_why = absl::StrCat("the frame stands at ", record->location,
                                        ", the index says ", index.location);
     }
-    return;
+  } else if (!TakeStray(record)) {
+    record->frame_why = has_log() ? "the frame is damaged" : log_.why;
+    if (!is_cancel && has_log() && index.location + index.size > log_.size) {
+      record->frame_why = "the delay log ends before the frame";
+    }
+    if (!is_cancel) GuessId(record);
   }
-  if (TakeStray(record)) return;
-  record->kind = SalvagedKind::kLost;
-  record->frame_why = has_log() ? "the frame is damaged" : log_.why;
-  if (has_log() && index.location + index.size > log_.size) {
-    record->frame_why = "the delay log ends before the frame";
+  if (is_cancel) {
+    record->kind = SalvagedKind::kTombstone;
+    record->target = index.target();
+    record->ms_into_hour = index.ms_into_hour;
   }
-  GuessId(record);
 }
 
 absl::Status HourSalvage::Scan(RecordNumber first, RecordNumber last,
@@ -320,22 +339,12 @@ absl::Status HourSalvage::Scan(RecordNumber first, RecordNumber last,
     IndexRecord index;
     if (ReadIndex(record.number, &index, &record.index_why)) {
       record.index = index;
-      if (index.kind == IndexKind::kTombstone) {
-        record.kind = SalvagedKind::kTombstone;
-        record.target = index.target();
-      } else {
-        ReadMessage(&frames, &record);
-      }
-    } else if (!TakeFrame(&frames, &record)) {
+      ReadByIndex(&frames, &record);
+    } else if (!TakeFrame(frames, &record)) {
       if (record.number > last_ && !frames.valid() && strays_.empty()) break;
       if (!TakeStray(&record) && record.number > last_ && !frames.valid()) {
         break;
       }
-    }
-    if (record.kind == SalvagedKind::kLost && !record.index) {
-      record.kind = (frames.valid() || log_complete_) && frames.follows()
-                        ? SalvagedKind::kLostTombstone
-                        : SalvagedKind::kLost;
     }
     RETURN_IF_ERROR(visit(record));
   }
@@ -345,13 +354,22 @@ absl::Status HourSalvage::Scan(RecordNumber first, RecordNumber last,
 }
 
 absl::Status HourSalvage::Cancelled(NumberSet* targets) {
+  bool complete = index_records_ >= last_ - base_ && index_records_ > 0;
   for (uint32_t i = 0; i < index_records_; ++i) {
     IndexRecord record;
     std::string why;
-    if (ReadIndex(base_ + 1 + i, &record, &why) &&
-        record.kind == IndexKind::kTombstone) {
+    if (!ReadIndex(base_ + 1 + i, &record, &why)) {
+      complete = false;
+    } else if (record.kind == IndexKind::kTombstone) {
       targets->Insert(record.target());
     }
+  }
+  if (complete) return absl::OkStatus();
+  for (Frames frames(this, kHourHeaderBytes); frames.valid(); frames.Next()) {
+    if (frames.frame().cancel) targets->Insert(frames.frame().cancel->target());
+  }
+  for (const auto& [number, frame] : strays_) {
+    if (frame.cancel) targets->Insert(frame.cancel->target());
   }
   return absl::OkStatus();
 }

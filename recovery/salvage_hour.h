@@ -44,8 +44,7 @@ namespace hourglass {
 enum class SalvagedKind {
   kMessage,
   kTombstone,
-  kLostTombstone,  // was a cancel: of what, nobody knows
-  kLost,           // unreadable
+  kLost,  // unreadable
 };
 
 struct SalvagedRecord {
@@ -55,8 +54,9 @@ struct SalvagedRecord {
   // Of a message whose frame is intact:
   std::string_view payload;
   uint64_t payload_hash = 0;
-  uint64_t location = 0;  // of its frame
-  RecordNumber target;    // of a tombstone
+  uint64_t location = 0;      // of its frame
+  RecordNumber target;        // of a tombstone
+  uint32_t ms_into_hour = 0;  // ... and when that is due
   // Of a lost message, from what is left of its frame; "" if nothing proves
   // it. The index record's hash of it does.
   std::string id;
@@ -101,7 +101,7 @@ class HourSalvage {
   // what is known it goes on as long as there are frames.
   absl::Status Scan(RecordNumber first, RecordNumber last, const Visit& visit);
 
-  // The targets of all tombstones that can be read.
+  // The targets of all tombstones that can be read in either file.
   absl::Status Cancelled(NumberSet* targets);
 
   // Where the frames of the last Scan ended, and how many bytes between them
@@ -120,6 +120,7 @@ class HourSalvage {
     RecordNumber number;
     uint64_t location = 0;
     uint32_t size = 0;
+    std::optional<IndexRecord> cancel;  // if it is one
   };
   class Frames;
 
@@ -127,8 +128,9 @@ class HourSalvage {
   absl::Status OpenFile(const StoreId& id, bool is_index, OneFile* out);
   void Bound(const std::optional<HourFacts>& facts, HourBound bound);
   bool ReadIndex(RecordNumber number, IndexRecord* record, std::string* why);
-  void ReadMessage(Frames* frames, SalvagedRecord* record);
-  bool TakeFrame(Frames* frames, SalvagedRecord* record);
+  void ReadByIndex(Frames* frames, SalvagedRecord* record);
+  bool TakeFrame(const Frames& frames, SalvagedRecord* record);
+  static void TakeCancel(const Frame& frame, SalvagedRecord* record);
   bool TakeStray(SalvagedRecord* record);
   void GuessId(SalvagedRecord* record);
   uint64_t StartOfFrames(RecordNumber first);
@@ -138,8 +140,6 @@ class HourSalvage {
   const uint64_t salt_;
   OneFile log_, index_;
   bool headers_disagree_ = false;
-  // No frame is missing at its end: a number without one was a cancel.
-  bool log_complete_ = false;
   RecordNumber base_, last_;
   uint32_t index_records_ = 0;
   uint64_t frames_end_ = 0;

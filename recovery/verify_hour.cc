@@ -121,7 +121,10 @@ absl::Status HourVerifier::Visit(const SalvagedRecord& record) {
     next_location_ =
         record.index ? record.index->location + record.index->size : 0;
   }
-  if (record.kind == SalvagedKind::kTombstone) CheckTombstone(record);
+  if (record.kind == SalvagedKind::kTombstone) {
+    CheckTombstone(record);
+    if (next_location_ != 0) next_location_ += kCancelFrameBytes;
+  }
   if (record.kind == SalvagedKind::kMessage) CheckMessage(record);
   Digest(record);
   if (heads_ && record.number == heads_upto_) CheckHeads();
@@ -243,7 +246,9 @@ void HourVerifier::Judge(const SalvagedRecord& record) {
   const bool cancelled =
       cancelled_.Contains(record.number) || fate == Fate::kCancelled;
   if (record.kind == SalvagedKind::kMessage) {
-    loss.means = "not delivered before a repair, which saves it";
+    loss.means = record.frame_why.empty()
+                     ? "delivered all the same: the delay log makes up for it"
+                     : "not delivered before a repair, which saves it";
     loss.ids = {std::string(PeekMessage(record.payload).id)};
   } else if (record.kind == SalvagedKind::kTombstone) {
     loss.counts = false;
@@ -256,9 +261,6 @@ void HourVerifier::Judge(const SalvagedRecord& record) {
         "commit log";
   } else if (fate == Fate::kDelivered || fate == Fate::kDone) {
     loss.means = "delivered before: nothing is lost";
-  } else if (record.kind == SalvagedKind::kLostTombstone) {
-    loss.counts = false;
-    loss.means = "a cancel; what it cancelled may be delivered";
   } else {
     loss.means = "cannot be read";
     loss.lost = true;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
+#include "storage/hour_rescue.h"
 #include "storage/message_codec.h"
 #include "storage/status_macros.h"
 #include "storage/text.h"
@@ -133,7 +134,11 @@ absl::Status Applier::Cancel(const LogRecord& record) {
 absl::StatusOr<IndexRecord> Applier::Find(Hour hour, RecordNumber number) {
   ASSIGN_OR_RETURN(const auto segment, hours_.ForRead(hour));
   if (number > segment->flushed()) RETURN_IF_ERROR(segment->Flush());
-  ASSIGN_OR_RETURN(const IndexRecord record, segment->ReadIndex(number));
+  auto found = segment->ReadIndex(number);
+  if (absl::IsDataLoss(found.status())) {
+    found = HourRescue(segment.get()).Read(number);
+  }
+  ASSIGN_OR_RETURN(const IndexRecord record, std::move(found));
   if (record.kind != IndexKind::kMessage) {
     return absl::NotFoundError("that record is not a message");
   }

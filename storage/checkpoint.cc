@@ -14,6 +14,7 @@
 #include "storage/checkpoint_format.h"
 #include "storage/mutex.h"
 #include "storage/rocks_file_system.h"
+#include "storage/sst_footer.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -43,6 +44,8 @@ void BoundMemory(rocksdb::Options* options) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = rocksdb::NewLRUCache(kBlockCacheBytes);
   table.block_size = 16u << 10;
+  table.format_version = kSstFormatVersion;
+  table.checksum = kSstChecksum;
   options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 }
 

@@ -10,6 +10,7 @@
 #include "storage/checksum.h"
 #include "storage/coding.h"
 #include "storage/planted_bug.h"
+#include "storage/status_macros.h"
 
 namespace hourglass {
 namespace {
@@ -32,6 +33,12 @@ static_assert(kHeaderSumAt + sizeof(uint64_t) == kHourHeaderBytes);
 constexpr size_t kFrameNumberAt = 4;
 constexpr size_t kFrameSumAt = 8;
 static_assert(kFrameSumAt + sizeof(uint64_t) == kFrameHeaderBytes);
+
+// Offsets inside a cancel's payload.
+constexpr size_t kCancelMsAt = 4;
+constexpr size_t kCancelIdHashAt = 8;
+static_assert(kFrameHeaderBytes + kCancelIdHashAt + sizeof(uint32_t) ==
+              kCancelFrameBytes);
 
 // Offsets inside an index record.
 constexpr size_t kMsAt = 4;
@@ -90,6 +97,34 @@ bool IsSensible(const IndexRecord& record, RecordNumber number) {
              record.location < number.value();
   }
   return false;
+}
+
+// That `frame` is one whole frame, of this number, and its seal good. `bit`:
+// what its size has beside the number of bytes.
+absl::Status CheckFrame(uint64_t salt, Hour hour, RecordNumber number,
+                        std::string_view frame, uint32_t bit, uint64_t* hash) {
+  if (frame.size() < kFrameHeaderBytes) {
+    return absl::DataLossError(absl::StrCat("the frame has ", frame.size(),
+                                            " bytes, less than its header"));
+  }
+  const auto size = GetFixed<uint32_t>(frame.data());
+  if (size != (frame.size() | bit)) {
+    return absl::DataLossError(absl::StrCat(
+        "the frame says ", size, " bytes, expected ", frame.size() | bit));
+  }
+  if (const auto found = GetFixed<uint32_t>(frame.data() + kFrameNumberAt);
+      found != number.value()) {
+    return absl::DataLossError(absl::StrCat("the frame says record ", found,
+                                            ", expected ", number.value()));
+  }
+  const uint64_t content = HashBytes(frame.substr(kFrameHeaderBytes));
+  if (!PlantedBug("frame_not_verified") &&
+      GetFixed<uint64_t>(frame.data() + kFrameSumAt) !=
+          Seal(salt, PlaceOf(hour, number), size, content)) {
+    return absl::DataLossError("the frame's checksum is wrong");
+  }
+  if (hash != nullptr) *hash = content;
+  return absl::OkStatus();
 }
 
 IndexRecord ReadFields(const char* in) {
@@ -179,33 +214,50 @@ void EncodeFrameHeader(uint64_t salt, Hour hour, RecordNumber number,
                      Seal(salt, PlaceOf(hour, number), size, payload_hash));
 }
 
+void EncodeCancelFrame(uint64_t salt, Hour hour, RecordNumber number,
+                       const IndexRecord& tombstone, char* out) {
+  char* payload = out + kFrameHeaderBytes;
+  PutFixed<uint32_t>(payload, tombstone.target().value());
+  PutFixed<uint32_t>(payload + kCancelMsAt, tombstone.ms_into_hour);
+  PutFixed<uint32_t>(payload + kCancelIdHashAt, tombstone.id_hash);
+  const uint32_t size = kCancelFrameBytes | kCancelBit;
+  const uint64_t content =
+      HashBytes({payload, kCancelFrameBytes - kFrameHeaderBytes});
+  PutFixed<uint32_t>(out, size);
+  PutFixed<uint32_t>(out + kFrameNumberAt, number.value());
+  PutFixed<uint64_t>(out + kFrameSumAt,
+                     Seal(salt, PlaceOf(hour, number), size, content));
+}
+
+FrameHead PeekFrame(const char* in) {
+  const auto size = GetFixed<uint32_t>(in);
+  return {.bytes = size & ~kCancelBit,
+          .is_cancel = (size & kCancelBit) != 0,
+          .number = RecordNumber(GetFixed<uint32_t>(in + kFrameNumberAt))};
+}
+
 absl::StatusOr<std::string_view> DecodeFrame(uint64_t salt, Hour hour,
                                              RecordNumber number,
                                              std::string_view frame,
                                              uint64_t* hash) {
-  if (frame.size() < kFrameHeaderBytes) {
-    return absl::DataLossError(absl::StrCat("the frame has ", frame.size(),
-                                            " bytes, less than its header"));
+  RETURN_IF_ERROR(CheckFrame(salt, hour, number, frame, 0, hash));
+  return frame.substr(kFrameHeaderBytes);
+}
+
+absl::StatusOr<IndexRecord> DecodeCancelFrame(uint64_t salt, Hour hour,
+                                              RecordNumber number,
+                                              std::string_view frame) {
+  RETURN_IF_ERROR(CheckFrame(salt, hour, number, frame, kCancelBit, nullptr));
+  const char* payload = frame.data() + kFrameHeaderBytes;
+  IndexRecord record;
+  record.kind = IndexKind::kTombstone;
+  if (frame.size() == kCancelFrameBytes) {
+    record.location = GetFixed<uint32_t>(payload);
+    record.ms_into_hour = GetFixed<uint32_t>(payload + kCancelMsAt);
+    record.id_hash = GetFixed<uint32_t>(payload + kCancelIdHashAt);
+    if (IsSensible(record, number)) return record;
   }
-  if (const auto size = GetFixed<uint32_t>(frame.data());
-      size != frame.size()) {
-    return absl::DataLossError(absl::StrCat("the frame says ", size,
-                                            " bytes, expected ", frame.size()));
-  }
-  if (const auto found = GetFixed<uint32_t>(frame.data() + kFrameNumberAt);
-      found != number.value()) {
-    return absl::DataLossError(absl::StrCat("the frame says record ", found,
-                                            ", expected ", number.value()));
-  }
-  const std::string_view payload = frame.substr(kFrameHeaderBytes);
-  const uint64_t content = HashBytes(payload);
-  if (!PlantedBug("frame_not_verified") &&
-      GetFixed<uint64_t>(frame.data() + kFrameSumAt) !=
-          Seal(salt, PlaceOf(hour, number), frame.size(), content)) {
-    return absl::DataLossError("the frame's checksum is wrong");
-  }
-  if (hash != nullptr) *hash = content;
-  return payload;
+  return absl::DataLossError("the cancel's frame holds values that cannot be");
 }
 
 void EncodeIndexRecord(uint64_t salt, Hour hour, RecordNumber number,

@@ -14,6 +14,8 @@
 //
 // DelayLog frame: size u32 (header + payload) | number u32 |
 //   checksum u64 (Seal: place = hour and number, content = payload) | payload
+//   The top bit of the size says that it is a cancel; its payload is
+//   target u32 | due_ms u32 | id_hash u32. One frame a number, without gaps.
 //
 // DelayLogIndex record n stands at 64 + 32 * (n - base number - 1):
 //   prev_index u32 | due_ms u32 (ms into the hour) | location u64 |
@@ -38,13 +40,17 @@ namespace hourglass {
 
 inline constexpr char kDelayLogMagic[] = "HGLASSDL";
 inline constexpr char kDelayIndexMagic[] = "HGLASSDX";
-inline constexpr uint32_t kHourVersion = 1;
+inline constexpr uint32_t kHourVersion = 2;
 inline constexpr size_t kHourHeaderBytes = 64;
 inline constexpr size_t kFrameHeaderBytes = 16;
 inline constexpr size_t kIndexRecordBytes = 32;
 
+inline constexpr uint32_t kCancelFrameBytes =
+    static_cast<uint32_t>(kFrameHeaderBytes) + 12;
+// In a frame's size: it is a cancel.
+inline constexpr uint32_t kCancelBit = 1u << 31;
 inline constexpr uint32_t kFramePayloadMax =
-    UINT32_MAX - static_cast<uint32_t>(kFrameHeaderBytes);
+    kCancelBit - 1 - static_cast<uint32_t>(kFrameHeaderBytes);
 // An index record's checksum covers what stands before it.
 inline constexpr size_t kIndexSealedBytes =
     kIndexRecordBytes - sizeof(uint32_t);
@@ -113,6 +119,23 @@ absl::StatusOr<std::string_view> DecodeFrame(uint64_t salt, Hour hour,
                                              RecordNumber number,
                                              std::string_view frame,
                                              uint64_t* hash);
+
+// A cancel's whole frame, kCancelFrameBytes, and back. `tombstone` is its
+// index record: location (the target), ms_into_hour and id_hash count.
+void EncodeCancelFrame(uint64_t salt, Hour hour, RecordNumber number,
+                       const IndexRecord& tombstone, char* out);
+// DATA_LOSS says what is wrong. `prev` of the result is 0.
+absl::StatusOr<IndexRecord> DecodeCancelFrame(uint64_t salt, Hour hour,
+                                              RecordNumber number,
+                                              std::string_view frame);
+
+// What 16 bytes at the start of a frame say, verified or not.
+struct FrameHead {
+  uint32_t bytes = 0;  // of the frame
+  bool is_cancel = false;
+  RecordNumber number;
+};
+FrameHead PeekFrame(const char* in);
 
 // One index record to and from its 32 bytes. Decode: DATA_LOSS on a wrong
 // checksum, place or field.

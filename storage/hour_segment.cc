@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/checksum.h"
+#include "storage/hour_rescue.h"
 #include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 
@@ -120,11 +121,20 @@ absl::Status HourSegment::RestoreHeads(std::string_view stored) {
   RecordNumber upto = facts_.base;
   if (!TakeStoredHeads(stored, &upto)) heads_ = SlotHeads();
   if (PlantedBug("heads_not_restored")) return absl::OkStatus();
-  return ScanIndex(upto + 1, facts_.last,
-                   [this](RecordNumber number, const IndexRecord& record) {
-                     heads_.Set(record.slot(), number);
-                     return true;
-                   });
+  HourRescue rescue(this);
+  absl::Status unreadable;
+  RETURN_IF_ERROR(ScanIndex(
+      upto + 1, facts_.last,
+      [this](RecordNumber number, const IndexRecord& record) {
+        heads_.Set(record.slot(), number);
+        return true;
+      },
+      [&](RecordNumber number, const absl::Status& why) {
+        const auto record = rescue.Read(number);
+        if (record.ok()) heads_.Set(record->slot(), number);
+        if (!record.ok()) unreadable.Update(why);
+      }));
+  return unreadable;
 }
 
 // False if there are none, or none that can be trusted for these files: then
@@ -192,7 +202,10 @@ absl::StatusOr<RecordNumber> HourSegment::AppendTombstone(
                         .location = target.value(),
                         .kind = IndexKind::kTombstone,
                         .id_hash = record.id_hash};
+  EncodeCancelFrame(salt_, hour_, facts_.last + 1, tombstone,
+                    log_buffer_.Extend(kCancelFrameBytes));
   AppendIndex(&tombstone);
+  facts_.delay_log_bytes += kCancelFrameBytes;
   ++facts_.tombstones;
   facts_.cancelled_bytes += record.size;
   return facts_.last;
@@ -231,10 +244,8 @@ absl::Status HourSegment::Flush() {
   RETURN_IF_ERROR(broken_);
   if (index_buffer_.size() == 0) return absl::OkStatus();
   // Bodies first: an index record in the file always has its frame there.
-  if (log_buffer_.size() > 0) {
-    RETURN_IF_ERROR(Broken(
-        delay_log_->WriteAt(flushed_log_bytes_.load(), log_buffer_.view())));
-  }
+  RETURN_IF_ERROR(Broken(
+      delay_log_->WriteAt(flushed_log_bytes_.load(), log_buffer_.view())));
   RETURN_IF_ERROR(Broken(index_->WriteAt(
       IndexOffset(RecordNumber(flushed_.load()) + 1), index_buffer_.view())));
   log_buffer_.Clear();
@@ -309,10 +320,22 @@ absl::StatusOr<std::string_view> HourSegment::ReadFrame(
 absl::StatusOr<std::string_view> HourSegment::VerifyFrame(
     RecordNumber number, std::string_view frame, uint64_t* hash) const {
   auto payload = DecodeFrame(salt_, hour_, number, frame, hash);
-  if (payload.ok()) return payload;
-  return absl::DataLossError(
-      absl::StrCat(FilePath(false).string(), ": record ", number.value(), ": ",
-                   payload.status().message(), "; ", kAdvice));
+  if (!payload.ok()) return BadFrame(number, payload.status());
+  return payload;
+}
+
+absl::StatusOr<IndexRecord> HourSegment::VerifyCancel(
+    RecordNumber number, std::string_view frame) const {
+  auto record = DecodeCancelFrame(salt_, hour_, number, frame);
+  if (!record.ok()) return BadFrame(number, record.status());
+  return record;
+}
+
+absl::Status HourSegment::BadFrame(RecordNumber number,
+                                   const absl::Status& why) const {
+  return absl::DataLossError(absl::StrCat(FilePath(false).string(), ": record ",
+                                          number.value(), ": ", why.message(),
+                                          "; ", kAdvice));
 }
 
 absl::StatusOr<size_t> HourSegment::ReadDelayLog(uint64_t offset, size_t size,

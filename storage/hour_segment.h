@@ -46,7 +46,7 @@ struct HourFacts {
   RecordNumber base;  // records before these files (see hour_format.h)
   RecordNumber last;  // number of the newest record; last - base stand here
   uint64_t delay_log_bytes = 0;  // length of the DelayLog, header included
-  uint32_t tombstones = 0;       // in these files
+  uint32_t tombstones = 0;       // cancels in these files
   uint64_t message_bytes = 0;    // sum of frame sizes of messages ever put
   uint64_t cancelled_bytes = 0;  // ... of those cancelled
   // Kept by the Applier: how many of the messages became ready.
@@ -116,6 +116,8 @@ class HourSegment {
   void TrimBuffers(size_t keep_bytes);
   // Records with number <= this are in the files.
   RecordNumber flushed() const { return RecordNumber(flushed_.load()); }
+  // Their frames stand before this offset of the DelayLog.
+  uint64_t flushed_log_bytes() const { return flushed_log_bytes_.load(); }
 
   // fdatasync of both files: what was flushed is durable on return OK.
   absl::Status Sync();
@@ -131,6 +133,9 @@ class HourSegment {
   absl::StatusOr<std::string_view> VerifyFrame(RecordNumber number,
                                                std::string_view frame,
                                                uint64_t* hash) const;
+  // The same for the frame of a cancel: its index record, but for `prev`.
+  absl::StatusOr<IndexRecord> VerifyCancel(RecordNumber number,
+                                           std::string_view frame) const;
   // Raw bytes of the DelayLog, for reading many frames at once.
   absl::StatusOr<size_t> ReadDelayLog(uint64_t offset, size_t size,
                                       char* out) const;
@@ -168,6 +173,7 @@ class HourSegment {
   // `status` with the file, the record and what to do.
   absl::Status AtRecord(const absl::Status& status, bool is_index,
                         RecordNumber number, uint64_t offset) const;
+  absl::Status BadFrame(RecordNumber number, const absl::Status& why) const;
   Path FilePath(bool is_index) const;
 
   struct Scan;

@@ -78,7 +78,8 @@ LogFileReader::LogFileReader(Path path, std::unique_ptr<File> file,
       file_(std::move(file)),
       size_(size),
       header_(header),
-      salt_(HashBytes(header.id.view())) {}
+      salt_(HashBytes(header.id.view())),
+      window_(kWindowBytes) {}
 
 absl::StatusOr<std::unique_ptr<LogFileReader>> LogFileReader::Open(
     FileSystem* fs, const Path& dir, LogOffset base, const StoreId& id) {
@@ -91,43 +92,17 @@ absl::StatusOr<std::unique_ptr<LogFileReader>> LogFileReader::Open(
       new LogFileReader(std::move(path), std::move(file), size, header));
 }
 
-absl::Status LogFileReader::Fill(uint64_t offset, size_t bytes) {
-  const size_t wanted = std::max(bytes, kWindowBytes);
-  if (wanted > window_capacity_) {
-    auto bigger = std::make_unique_for_overwrite<char[]>(wanted);
-    if (window_bytes_ != 0) {
-      std::memcpy(bigger.get(), window_.get(), window_bytes_);
-    }
-    window_ = std::move(bigger);
-    window_capacity_ = wanted;
-  }
-  // Reading on, the begin of what is wanted is already here: keep it.
-  size_t kept = 0;
-  if (offset >= window_offset_ && offset < window_offset_ + window_bytes_) {
-    kept = window_offset_ + window_bytes_ - offset;
-    std::memmove(window_.get(), window_.get() + (offset - window_offset_),
-                 kept);
-  }
-  window_offset_ = offset;
-  window_bytes_ = kept;
-  ASSIGN_OR_RETURN(const size_t got,
-                   file_->ReadAt(offset + kept, window_capacity_ - kept,
-                                 window_.get() + kept));
-  window_bytes_ += got;
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::string_view> LogFileReader::View(uint64_t offset,
                                                      size_t bytes) {
   if (offset >= size_) return std::string_view();
   bytes = std::min<uint64_t>(bytes, size_ - offset);
-  if (offset < window_offset_ ||
-      offset + bytes > window_offset_ + window_bytes_) {
-    RETURN_IF_ERROR(Fill(offset, bytes));
+  if (!window_.Has(offset, bytes)) {
+    const ReadWindow::Gap gap = window_.MoveTo(offset, bytes);
+    ASSIGN_OR_RETURN(const size_t got,
+                     file_->ReadAt(gap.offset, gap.bytes, gap.out));
+    window_.Got(got);
   }
-  const std::string_view window(window_.get(), window_bytes_);
-  return window.substr(std::min<size_t>(offset - window_offset_, window.size()),
-                       bytes);
+  return window_.View(offset, bytes);
 }
 
 bool LogFileReader::Unreadable(absl::Status reason) {

@@ -29,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "hourglass/file_system.h"
 #include "storage/log_format.h"
+#include "storage/read_window.h"
 #include "storage/store_id.h"
 
 namespace hourglass {
@@ -87,7 +88,6 @@ class LogFileReader {
                 const LogFileHeader& header);
   // Up to `bytes` at `offset` of the file: fewer only at its end.
   absl::StatusOr<std::string_view> View(uint64_t offset, size_t bytes);
-  absl::Status Fill(uint64_t offset, size_t bytes);
   bool ParseRecords(std::string_view bytes, LogGroup* group);
   bool Unreadable(absl::Status reason);
   uint64_t Place(LogOffset at) const { return at - header_.base; }
@@ -103,11 +103,7 @@ class LogFileReader {
   const uint64_t salt_;
   std::string why_;
 
-  // A window on the file. Not a vector: nothing needs it filled with zeros.
-  std::unique_ptr<char[]> window_;
-  size_t window_capacity_ = 0;
-  uint64_t window_offset_ = 0;
-  size_t window_bytes_ = 0;
+  ReadWindow window_;
 };
 
 }  // namespace hourglass

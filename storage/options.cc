@@ -69,6 +69,7 @@ absl::Status StoreOptions::Validate() const {
   if (open_segments_max < 4) return Bad("open_segments_max", "at least 4");
   if (open_topics_max < 1) return Bad("open_topics_max", "at least 1");
   if (preload_ahead_ms < 0) return Bad("preload_ahead_ms", "0 or more");
+  if (unreadable_retry_ms < 0) return Bad("unreadable_retry_ms", "0 or more");
   if (preload_workers < 1) return Bad("preload_workers", "at least 1");
   return absl::OkStatus();
 }

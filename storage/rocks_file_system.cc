@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "storage/sst_footer.h"
+#include "storage/status_macros.h"
 
 namespace hourglass {
 namespace {
@@ -16,6 +18,18 @@ using rocksdb::Slice;
 
 std::string_view View(const Slice& slice) {
   return {slice.data(), slice.size()};
+}
+
+absl::Status CheckSst(hourglass::FileSystem* fs, const std::string& name) {
+  ASSIGN_OR_RETURN(const auto file, fs->Open(name, {.mode = OpenMode::kRead}));
+  return CheckSstFooter(file.get(), name);
+}
+
+// OPTIONS-000007, and OPTIONS-000007.dbtmp before it gets its name.
+bool IsOptionsFile(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(slash == path.npos ? 0 : slash + 1)
+      .starts_with("OPTIONS-");
 }
 
 // For the two calls whose contract says NotFound where others say
@@ -213,12 +227,19 @@ IOStatus RocksFileSystem::NewSequentialFile(
 IOStatus RocksFileSystem::NewRandomAccessFile(
     const std::string& name, const rocksdb::FileOptions&,
     std::unique_ptr<rocksdb::FSRandomAccessFile>* result, IODebugContext*) {
+  if (name.ends_with(".sst")) {
+    const absl::Status sound = CheckSst(fs_, name);
+    if (!sound.ok()) return ToRocksStatus(sound);
+  }
   return OpenAs<RandomAccessFile>(fs_, name, result);
 }
 
 IOStatus RocksFileSystem::NewWritableFile(
     const std::string& name, const rocksdb::FileOptions&,
     std::unique_ptr<rocksdb::FSWritableFile>* result, IODebugContext*) {
+  if (IsOptionsFile(name)) {
+    return IOStatus::NotSupported(name, "options come from the program");
+  }
   auto file = fs_->Open(name, {.mode = OpenMode::kCreate});
   if (absl::IsAlreadyExists(file.status())) {
     const absl::Status removed = fs_->Remove(name);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs the unit and model tests under a sanitizer.
+# Builds and runs the unit and model tests under a sanitizer; with asan some
+# seeds of the simulator too (tsan would have nothing to see: one thread).
 #
 #   tools/run_sanitizer.sh asan|tsan [jobs]
 #
@@ -10,12 +11,14 @@ cd "$(dirname "$0")/.."
 preset=${1:?asan or tsan}
 jobs=${2:-$(nproc)}
 
+[[ $preset == asan ]] && tools/install_dependencies.sh --fuzz
 if [[ ! -f "build-$preset/build.ninja" ]]; then
   echo "==> Configuring build-$preset/"
   cmake --preset "$preset" >/dev/null
 fi
 mapfile -t targets < <(ninja -C "build-$preset" -t targets all |
                        sed -nE 's/^((unit|model|[a-z]+_unit|[a-z]+_model)_test): phony$/\1/p')
+[[ $preset == asan ]] && targets+=(simulate)
 echo "==> Compiling the tests with $preset: ${targets[*]}"
 cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
 echo "==> Running them"

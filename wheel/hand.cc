@@ -106,19 +106,38 @@ Hand::Batch Hand::Take(int64_t now_ms, size_t count_max, size_t bytes_max) {
     MoveCursor(now_ms);
     return batch;
   }
+  batch.token = Mark(batch.entries);
+  for (LateInFlight& flying : late_in_flight_) {
+    if (flying.token == 0) flying.token = batch.token;
+  }
+  return batch;
+}
+
+DeliveryMarks::Token Hand::Mark(const std::vector<DueEntry>& entries) {
   // Late ones stand before the cursor and must not hold it back.
   Second first = kEndOfTime;
   Second last = cursor_;
-  for (const DueEntry& entry : batch.entries) {
+  for (const DueEntry& entry : entries) {
     const Second second = SecondOf(entry.due_ms);
     if (second < cursor_) continue;
     first = std::min(first, second);
     last = std::max(last, second);
   }
-  batch.token = marks_.Taken(first, last);
+  return marks_.Taken(first, last);
+}
+
+Hand::Batch Hand::Split(DeliveryMarks::Token of, std::vector<DueEntry> later) {
+  Batch batch;
+  batch.token = Mark(later);
   for (LateInFlight& flying : late_in_flight_) {
-    if (flying.token == 0) flying.token = batch.token;
+    const bool moves =
+        flying.token == of &&
+        std::any_of(later.begin(), later.end(), [&](const DueEntry& entry) {
+          return entry.key() == flying.late.entry.key();
+        });
+    if (moves) flying.token = batch.token;
   }
+  batch.entries = std::move(later);
   return batch;
 }
 

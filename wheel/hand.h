@@ -81,6 +81,9 @@ class Hand {
   };
   // Up to `count_max` messages and about `bytes_max` bytes that are due.
   Batch Take(int64_t now_ms, size_t count_max, size_t bytes_max);
+  // `later`, some entries of the open batch `of`, as a batch of their own:
+  // they stay in flight when that one is done.
+  Batch Split(DeliveryMarks::Token of, std::vector<DueEntry> later);
 
   // The log is durable up to here: batches may be complete.
   void Durable(LogOffset durable, int64_t now_ms);
@@ -144,6 +147,7 @@ class Hand {
                   Batch* batch);
   size_t TakeLane(DueLane* lane, int64_t now_ms, size_t count_max,
                   size_t bytes_max, Batch* batch);
+  DeliveryMarks::Token Mark(const std::vector<DueEntry>& entries);
   DueLane MakeLane(Second begin);
   void SplitIfBehind(int64_t now_ms);
   void MoveCursor(int64_t now_ms);

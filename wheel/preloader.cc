@@ -56,14 +56,19 @@ void Preloader::Report(Hour hour, uint64_t lost, const absl::Status& why) {
   lost_(lost, absl::StrCat("hour ", DelayIndexName(hour), ": ", why.message()));
 }
 
+bool Preloader::IsNews(Hour hour, RecordNumber number) {
+  MutexLock lock(mu_);
+  return damaged_[hour].Insert(number);
+}
+
 void Preloader::ReportDamaged(const LoadResult& result) {
   for (const auto& [number, why] : result.damaged) {
-    bool is_new = false;
-    {
-      MutexLock lock(mu_);
-      is_new = damaged_[result.hour].Insert(number);
-    }
-    if (is_new) lost_(1, std::string(why.message()));
+    if (IsNews(result.hour, number)) lost_(1, std::string(why.message()));
+  }
+  for (const auto& [number, why] : result.rescued) {
+    if (!IsNews(result.hour, number)) continue;
+    ++rescued_;
+    lost_(0, std::string(why.message()));
   }
 }
 

@@ -6,8 +6,9 @@
 //   while (preloader.RunOnce(now_ms)) {}
 //
 // An hour whose files cannot be read does not stop the rest: it is reported
-// (`lost`) and passed over; so is a single damaged index record. Each is
-// reported once. Only damage is: an error that may pass (no file handle free,
+// (`lost`) and passed over; so is a single damaged index record, unless its
+// frame in the DelayLog makes up for it, which is told too. Each is reported
+// once. Only damage is: an error that may pass (no file handle free,
 // say) leaves the hour where it is, and the next RunOnce tries again.
 //
 // Threads: RunOnce from any number of workers; takes the state lock itself.
@@ -33,7 +34,8 @@ namespace hourglass {
 
 class Preloader {
  public:
-  // `lost(count, why)`: so many messages cannot be read. Called without lock.
+  // `lost(count, why)`: so many messages cannot be read; 0: damage that cost
+  // none. Called without lock.
   using Lost = std::function<void(uint64_t count, const std::string& why)>;
 
   Preloader(Mutex* mu, Hand* hand, HourTable* hours, FirstLevelWheel* wheel,
@@ -44,6 +46,8 @@ class Preloader {
 
   uint64_t sweeps() const { return sweeps_.load(); }
   uint64_t walks() const { return walks_.load(); }
+  // Damaged index records that were made again from the DelayLog.
+  uint64_t rescued() const { return rescued_.load(); }
 
  private:
   // Under the state lock.
@@ -55,6 +59,7 @@ class Preloader {
   // Without it.
   void Report(Hour hour, uint64_t lost, const absl::Status& why);
   void ReportDamaged(const LoadResult& result);
+  bool IsNews(Hour hour, RecordNumber number);
 
   Mutex* const mu_;
   Hand* const hand_;
@@ -64,6 +69,7 @@ class Preloader {
   const Lost lost_;
   std::atomic<uint64_t> sweeps_{0};
   std::atomic<uint64_t> walks_{0};
+  std::atomic<uint64_t> rescued_{0};
 
   // What was reported. An hour is read several times when it does not fit
   // into memory, and damage met again must not be counted again.

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "storage/hour_rescue.h"
 #include "storage/planted_bug.h"
 
 namespace hourglass {
@@ -123,7 +124,8 @@ Slot FirstSlot(const LoadRequest& request) {
 
 LoadResult ForwardSweep(const LoadRequest& request) {
   Gatherer gatherer(request);
-  std::vector<std::pair<RecordNumber, absl::Status>> damaged;
+  LoadResult::Numbered damaged, rescued;
+  HourRescue rescue(request.segment.get());
   const RecordNumber first = request.segment->facts().base + 1;
   const absl::Status status = request.segment->ScanIndex(
       first, request.upto,
@@ -132,10 +134,13 @@ LoadResult ForwardSweep(const LoadRequest& request) {
         return true;
       },
       [&](RecordNumber number, const absl::Status& why) {
-        damaged.emplace_back(number, why);
+        const auto record = rescue.Read(number);
+        if (record.ok()) gatherer.Add(number, *record);
+        (record.ok() ? rescued : damaged).emplace_back(number, why);
       });
   LoadResult result = gatherer.Finish();
   result.damaged = std::move(damaged);
+  result.rescued = std::move(rescued);
   result.status = status;
   result.method = LoadMethod::kSweep;
   result.hour = request.segment->hour();

@@ -54,7 +54,9 @@ struct LoadRequest {
 struct LoadResult {
   std::vector<DueEntry> entries;  // sorted by key
   DueKey end;                     // covered: everything up to this key
-  std::vector<std::pair<RecordNumber, absl::Status>> damaged;
+  using Numbered = std::vector<std::pair<RecordNumber, absl::Status>>;
+  Numbered damaged;     // not known what they were
+  Numbered rescued;     // damaged, and made again from the DelayLog
   absl::Status status;  // the load as a whole
   LoadMethod method = LoadMethod::kSweep;
   Hour hour;

@@ -63,20 +63,8 @@ class ListCommand final : public Command {
 
  private:
   absl::Status ParseWindow(int64_t now_ms, PendingQuery* query) const {
-    const auto parse = [now_ms](std::string_view flag, const std::string& text,
-                                int64_t* ms) {
-      if (text.empty()) return absl::OkStatus();
-      const absl::StatusOr<int64_t> parsed = ParseMoment(text, now_ms);
-      if (!parsed.ok()) {
-        return absl::InvalidArgumentError(
-            Concat(flag, ": ", MessageOf(parsed.status()), "; expected ",
-                   kTimestampExpected, ", or ", kDurationExpected));
-      }
-      *ms = *parsed;
-      return absl::OkStatus();
-    };
-    RETURN_IF_ERROR(parse("--from", from_, &query->from_ms));
-    return parse("--to", to_, &query->to_ms);
+    RETURN_IF_ERROR(ParseMomentFlag("--from", from_, now_ms, &query->from_ms));
+    return ParseMomentFlag("--to", to_, now_ms, &query->to_ms);
   }
 
   size_t PageSize(uint64_t listed) const {

@@ -66,6 +66,21 @@ class RecoverCommand final : public Command {
   std::vector<CLI::App*> apps_;
 };
 
+void AppendFindingJson(const Finding& finding, std::string* out) {
+  JsonObject object(out);
+  object.Text("severity",
+              finding.severity == Severity::kDamage ? "damage" : "note");
+  object.Text("file", finding.file);
+  if (finding.record) object.Uint("record", *finding.record);
+  if (finding.record_last) object.Uint("record_last", *finding.record_last);
+  if (finding.offset) object.Uint("offset", *finding.offset);
+  object.Text("what", finding.what);
+  if (!finding.means.empty()) object.Text("means", finding.means);
+  object.Uint("messages_lost", finding.messages);
+  if (!finding.ids.empty()) object.Texts("ids", finding.ids);
+  object.End();
+}
+
 }  // namespace
 
 std::unique_ptr<Command> MakeRecoverCommand() {
@@ -134,19 +149,13 @@ std::string FindingText(const Finding& finding) {
   return out;
 }
 
-void AppendFindingJson(const Finding& finding, std::string* out) {
-  JsonObject object(out);
-  object.Text("severity",
-              finding.severity == Severity::kDamage ? "damage" : "note");
-  object.Text("file", finding.file);
-  if (finding.record) object.Uint("record", *finding.record);
-  if (finding.record_last) object.Uint("record_last", *finding.record_last);
-  if (finding.offset) object.Uint("offset", *finding.offset);
-  object.Text("what", finding.what);
-  if (!finding.means.empty()) object.Text("means", finding.means);
-  object.Uint("messages_lost", finding.messages);
-  if (!finding.ids.empty()) object.Texts("ids", finding.ids);
-  object.End();
+void AppendFindingsJson(const FindingList& findings, std::string* out) {
+  out->push_back('[');
+  for (const Finding& finding : findings.all()) {
+    if (out->back() != '[') out->push_back(',');
+    AppendFindingJson(finding, out);
+  }
+  out->push_back(']');
 }
 
 int RecoverFailed(const Console& console, std::string_view dir,

@@ -61,7 +61,8 @@ class ReadProgress {
 
 // "FILE: record 17, byte 608: what; means" with ids below, a line each.
 std::string FindingText(const Finding& finding);
-void AppendFindingJson(const Finding& finding, std::string* out);
+// An array of them.
+void AppendFindingsJson(const FindingList& findings, std::string* out);
 
 // Errors of the tool: damage that leaves nothing to work with is no reason
 // for another exit code than "could not run".

@@ -71,22 +71,9 @@ struct FilterFlags {
   absl::StatusOr<PendingFilter> Parse(int64_t now_ms) const {
     PendingFilter filter;
     filter.topic = topic;
-    RETURN_IF_ERROR(ParseOne("--from", from, now_ms, &filter.from_ms));
-    RETURN_IF_ERROR(ParseOne("--to", to, now_ms, &filter.to_ms));
+    RETURN_IF_ERROR(ParseMomentFlag("--from", from, now_ms, &filter.from_ms));
+    RETURN_IF_ERROR(ParseMomentFlag("--to", to, now_ms, &filter.to_ms));
     return filter;
-  }
-
-  static absl::Status ParseOne(std::string_view flag, const std::string& text,
-                               int64_t now_ms, int64_t* ms) {
-    if (text.empty()) return absl::OkStatus();
-    const absl::StatusOr<int64_t> parsed = ParseMoment(text, now_ms);
-    if (!parsed.ok()) {
-      return absl::InvalidArgumentError(
-          Concat(flag, ": ", MessageOf(parsed.status()), "; expected ",
-                 kTimestampExpected, ", or ", kDurationExpected));
-    }
-    *ms = *parsed;
-    return absl::OkStatus();
   }
 
   std::string from, to, topic;

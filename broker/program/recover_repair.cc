@@ -111,12 +111,7 @@ class RecoverRepair final : public Command {
     object.Uint("maybe_twice", report.maybe_twice);
     object.Uint("lost", report.lost);
     object.Name("findings");
-    out.push_back('[');
-    for (const Finding& finding : report.findings.all()) {
-      if (out.back() != '[') out.push_back(',');
-      AppendFindingJson(finding, &out);
-    }
-    out.push_back(']');
+    AppendFindingsJson(report.findings, &out);
     object.End();
     out.push_back('\n');
     return out;

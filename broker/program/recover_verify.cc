@@ -145,12 +145,7 @@ class RecoverVerify final : public Command {
     object.Name("files");
     AppendFiles(report, &out);
     object.Name("findings");
-    out.push_back('[');
-    for (const Finding& finding : report.findings.all()) {
-      if (out.back() != '[') out.push_back(',');
-      AppendFindingJson(finding, &out);
-    }
-    out.push_back(']');
+    AppendFindingsJson(report.findings, &out);
     object.End();
     out.push_back('\n');
     return out;

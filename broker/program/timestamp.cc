@@ -136,6 +136,19 @@ absl::StatusOr<int64_t> ParseMoment(std::string_view text, int64_t now_ms) {
   return now_ms + *duration_ms;
 }
 
+absl::Status ParseMomentFlag(std::string_view flag, const std::string& text,
+                             int64_t now_ms, int64_t* ms) {
+  if (text.empty()) return absl::OkStatus();
+  const absl::StatusOr<int64_t> parsed = ParseMoment(text, now_ms);
+  if (!parsed.ok()) {
+    return absl::InvalidArgumentError(
+        Concat(flag, ": ", MessageOf(parsed.status()), "; expected ",
+               kTimestampExpected, ", or ", kDurationExpected));
+  }
+  *ms = *parsed;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Hour> ParseHour(std::string_view text) {
   constexpr size_t kHourLength = sizeof("2026-11-21T03") - 1;
   const std::string full =

@@ -34,6 +34,11 @@ absl::StatusOr<int64_t> ParseTimestamp(std::string_view text);
 // As ParseTimestamp; or "now"; or a duration, counted from `now_ms` on.
 absl::StatusOr<int64_t> ParseMoment(std::string_view text, int64_t now_ms);
 
+// The value of `flag`: as ParseMoment, and an error names the flag. "" leaves
+// `ms` as it is.
+absl::Status ParseMomentFlag(std::string_view flag, const std::string& text,
+                             int64_t now_ms, int64_t* ms);
+
 // "2026-11-21T03" (as in file names), or the hour of any timestamp.
 absl::StatusOr<Hour> ParseHour(std::string_view text);
 

@@ -118,6 +118,7 @@ struct StoreStats {
   uint64_t at_once_messages = 0;
   uint64_t cancelled_messages = 0;  // since Open
   uint64_t lost_messages = 0;       // could not be read and were set aside
+  uint64_t rescued_records = 0;     // damaged in the index, read all the same
   LogOffset log_start, log_end, log_durable;
   uint64_t log_bytes_written = 0;  // since Open, with padding
   uint64_t hour_bytes_written = 0;

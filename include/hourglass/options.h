@@ -55,6 +55,10 @@ struct StoreOptions {
   uint32_t batches_in_flight_max = 4;
   int64_t preload_ahead_ms = 60'000;
   uint32_t preload_workers = 1;
+  // How long a due message is tried whose hour's files cannot be opened or
+  // read for a reason that may pass (no file handle free, say), before it is
+  // set aside like a damaged one. Others of its millisecond do not wait for it.
+  int64_t unreadable_retry_ms = 10'000;
 
   // --- files ---
   uint64_t log_segment_bytes = 256u << 20;

@@ -1,6 +1,7 @@
 // The two files of an hour, with facts that fit their lengths: opened, swept,
 // walked, and every frame read. With the seals made right, every field of the
-// index reaches those who use it.
+// index reaches those who use it, and so does every frame that makes up for a
+// damaged record of it.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -29,7 +30,8 @@ StoreId Id() {
 }
 
 struct Input {
-  bool sealed = false;
+  bool sealed = false;   // the index
+  bool framed = false;   // the frames
   bool headers = false;  // good ones in front
   std::string_view log, index, heads;
 };
@@ -39,6 +41,7 @@ bool Split(std::string_view data, Input* input) {
   if (data.size() < 5) return false;
   input->headers = data[0] & 1;
   input->sealed = data[0] & 2;
+  input->framed = data[0] & 4;
   const size_t index = GetFixed<uint16_t>(data.data() + 1) % kIndexBytesMax;
   const size_t heads = GetFixed<uint16_t>(data.data() + 3) % kIndexBytesMax;
   data.remove_prefix(5);
@@ -73,6 +76,20 @@ void SealIndex(uint64_t salt, std::string* file) {
   }
 }
 
+void SealFrames(uint64_t salt, std::string* file) {
+  size_t at = kHourHeaderBytes;
+  while (at + kFrameHeaderBytes <= file->size()) {
+    char* in = file->data() + at;
+    const FrameHead head = PeekFrame(in);
+    if (head.bytes < kFrameHeaderBytes || head.bytes > file->size() - at) break;
+    const uint64_t content =
+        HashBytes({in + kFrameHeaderBytes, head.bytes - kFrameHeaderBytes});
+    PutFixed<uint64_t>(in + 8, Seal(salt, PlaceOf(kHour, head.number),
+                                    GetFixed<uint32_t>(in), content));
+    at += head.bytes;
+  }
+}
+
 void ReadMessages(const HourSegment& segment, const LoadResult& loaded) {
   DueKey last;
   for (const DueEntry& entry : loaded.entries) {
@@ -102,8 +119,9 @@ FUZZ_TARGET(std::string_view data) {
   Input input;
   if (!Split(data, &input)) return;
   std::string index = WithHeader(input.headers, true, input.index);
-  const std::string log = WithHeader(input.headers, false, input.log);
+  std::string log = WithHeader(input.headers, false, input.log);
   if (input.sealed) SealIndex(HashBytes(Id().view()), &index);
+  if (input.framed) SealFrames(HashBytes(Id().view()), &log);
   MemoryFileSystem fs;
   const Path dir = "/hours";
   FUZZ_CHECK(fs.CreateDir(dir).ok());

@@ -167,7 +167,7 @@ std::string Model::CheckPlace(const ReadyMessage& ready,
   if (HourOf(ready.message.due_ms) != ready.key.hour) return "another hour";
   RecordNumber& last =
       delivered_last_[{ready.message.topic, ready.message.due_ms}];
-  if (ready.key.number <= last) {
+  if (ready.key.number <= last && in_order_) {
     return absl::StrCat("number ", ready.key.number.value(), " after ",
                         last.value(), " of the same millisecond");
   }
@@ -222,6 +222,27 @@ std::string Model::Ready(const std::string& topic, const ReadyMessage& ready,
   known.message.due_ms = ready.message.due_ms;
   known.state = ModelState::kReady;
   shown.push_back({ready.message.id, ready.offset});
+  return "";
+}
+
+std::string Model::StillReadable(DelayStore* store, const std::string& topic,
+                                 uint64_t from) {
+  constexpr size_t kCount = 1000;
+  constexpr size_t kBytes = 1u << 20;
+  const uint64_t end = ready_count(topic);
+  while (from < end) {
+    const auto read = store->ReadReady(topic, QueueIndex(from), kCount, kBytes);
+    if (!read.ok()) return "read again: " + read.status().ToString();
+    if (read->empty()) {
+      return absl::StrCat(topic, "[", from, "] was readable, and is not");
+    }
+    for (const ReadyMessage& ready : *read) {
+      if (ready.index.value() >= end) break;
+      const std::string wrong = StillReady(topic, ready);
+      if (!wrong.empty()) return "read again: " + wrong;
+    }
+    from += read->size();
+  }
   return "";
 }
 

@@ -54,6 +54,8 @@ struct ModelMessage {
 class Model {
  public:
   using Pending = std::multimap<int64_t, std::string>;  // due time, id
+  // From now on messages of one millisecond may be ready in any order.
+  void AnyOrder() { in_order_ = false; }
 
   // --- what the store acknowledged ---
   void Put(const Message& message, const Handle& handle);
@@ -75,6 +77,9 @@ class Model {
   std::string Ready(const std::string& topic, const ReadyMessage& ready,
                     int64_t now_ms);
   // It was read before: "" if it is still what it was.
+  // All of that topic from `from` on is there as it was read before.
+  std::string StillReadable(DelayStore* store, const std::string& topic,
+                            uint64_t from);
   std::string StillReady(const std::string& topic,
                          const ReadyMessage& ready) const;
 
@@ -117,6 +122,7 @@ class Model {
   std::map<Hour, RecordNumber> last_;
   // Of each topic and millisecond, the number that was delivered last.
   std::map<std::pair<std::string, int64_t>, RecordNumber> delivered_last_;
+  bool in_order_ = true;
   std::set<MessageKey> keys_;
 };
 

@@ -48,6 +48,7 @@ class Script {
   const Oracle& doubtful() const { return doubtful_; }
 
   void BeginTrouble() { oracle_.BeginTrouble(); }
+  void OpensMayFail() { oracle_.OpensMayFail(); }
 
   // False if a store could not be opened.
   bool Run() {
@@ -256,6 +257,7 @@ std::string Exhaustive::ErrorAtEveryCall(FaultKind kind) {
       const FaultPlan plan = HonestPlan(NameOrder::kJournal);
       Script script(plan);
       script.BeginTrouble();
+      if (kind == FaultKind::kOpenError) script.OpensMayFail();
       script.fs()->Arm({kind, "", nth, sticky});
       script.Run();
       struck = script.fs()->errors() > 0;
@@ -308,7 +310,7 @@ std::string Exhaustive::ErrorAtEveryCallOfOpen(FaultKind kind) {
 }
 
 template <typename Damage>
-std::string Exhaustive::EveryPlace(const char* what, Damage damage) {
+std::string Exhaustive::EveryPlace(const char* what, int ways, Damage damage) {
   const FaultPlan plan = HonestPlan(NameOrder::kJournal);
   Script script(plan);
   script.Run();
@@ -319,10 +321,12 @@ std::string Exhaustive::EveryPlace(const char* what, Damage damage) {
   for (const std::string& path : base->Files()) {
     std::string content = base->Content(path);
     content.resize(content.find_last_not_of('\0') + 1);
-    for (uint64_t at = 0; at < content.size(); ++at) {
+    for (uint64_t i = 0; i < content.size() * ways; ++i) {
       if (!Mine(++place)) continue;
+      const uint64_t at = i / ways;
+      const int way = static_cast<int>(i % ways);
       auto disk = base->PeekPowerLoss(place);
-      damage(disk.get(), path, at);
+      damage(disk.get(), path, at, way);
       Oracle oracle = script.oracle();
       ++totals_.states;
       const std::string wrong = JudgeDamaged(disk.get(), &oracle, now_ms);
@@ -330,24 +334,24 @@ std::string Exhaustive::EveryPlace(const char* what, Damage damage) {
       totals_.reported += oracle.answers().reported;
       totals_.harmless += oracle.answers().harmless;
       if (wrong.empty()) continue;
-      return absl::StrCat(what, " of ", path, " at ", at, ": ", wrong, "\n",
-                          disk->LastCalls());
+      return absl::StrCat(what, " ", way, " of ", path, " at ", at, ": ", wrong,
+                          "\n", disk->LastCalls());
     }
   }
   totals_.calls += place;
   return "";
 }
 
-std::string Exhaustive::EveryByte() {
-  return EveryPlace("a flipped bit", [](SimFileSystem* disk,
-                                        const std::string& path, uint64_t at) {
-    disk->FlipBit(path, at, static_cast<int>(at * 5 % 8));
-  });
+std::string Exhaustive::EveryBit() {
+  return EveryPlace("flipped bit", 8,
+                    [](SimFileSystem* disk, const std::string& path,
+                       uint64_t at, int bit) { disk->FlipBit(path, at, bit); });
 }
 
 std::string Exhaustive::EveryLength() {
-  return EveryPlace("a cut", [](SimFileSystem* disk, const std::string& path,
-                                uint64_t at) { disk->CutFile(path, at); });
+  return EveryPlace("cut", 1,
+                    [](SimFileSystem* disk, const std::string& path,
+                       uint64_t at, int) { disk->CutFile(path, at); });
 }
 
 }  // namespace hourglass

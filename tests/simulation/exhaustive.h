@@ -6,7 +6,7 @@
 //   Exhaustive all(/*every=*/1, /*offset=*/0);
 //   EXPECT_EQ(all.PowerLossAtEveryCall(20, NameOrder::kJournal), "");
 //   EXPECT_EQ(all.ErrorAtEveryCall(FaultKind::kWriteError), "");
-//   EXPECT_EQ(all.EveryByte(), "");
+//   EXPECT_EQ(all.EveryBit(), "");
 //
 // The history: puts into three hours, a burst, cancels, a move, progress,
 // checkpoints, deliveries, a close and a second life. It is run again for
@@ -49,8 +49,8 @@ class Exhaustive {
   std::string ErrorAtEveryCall(FaultKind kind);
   // The same while a store opens that lost power.
   std::string ErrorAtEveryCallOfOpen(FaultKind kind);
-  // One bit of every byte of every file, where anything stands.
-  std::string EveryByte();
+  // Each bit of every file, where anything stands.
+  std::string EveryBit();
   // Every file, cut to every length up to where its data ends.
   std::string EveryLength();
 
@@ -58,7 +58,7 @@ class Exhaustive {
 
  private:
   template <typename Damage>
-  std::string EveryPlace(const char* what, Damage damage);
+  std::string EveryPlace(const char* what, int ways, Damage damage);
   bool Mine(uint64_t place) const { return place % every_ == offset_; }
 
   const uint64_t every_;

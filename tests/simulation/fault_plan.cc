@@ -71,6 +71,13 @@ constexpr FaultKind kDamages[] = {
     FaultKind::kSyncErrorLate,
 };
 
+// A fault that waits for the fortieth of these calls never strikes.
+bool IsSeldomCalled(FaultKind kind) {
+  return kind == FaultKind::kAllocateError ||
+         kind == FaultKind::kTruncateError || kind == FaultKind::kRenameError ||
+         kind == FaultKind::kListError || kind == FaultKind::kRemoveError;
+}
+
 bool Chance(Random* random, uint64_t percent) {
   return random->Uniform(100) < percent;
 }
@@ -159,7 +166,7 @@ FaultPlan FaultPlan::Draw(Random* random) {
   plan.clock_percent = static_cast<uint32_t>(OneOf(random, {0, 3, 10}));
   plan.no_space_budget = Chance(random, 20);
   plan.errors = Some(random, kHonestErrors);
-  plan.damage = Chance(random, 35);
+  plan.damage = Chance(random, 50);
   plan.damages = Some(random, kDamages);
   return plan;
 }
@@ -184,9 +191,12 @@ Fault FaultPlan::DrawFault(Random* random) const {
   fault.nth =
       1 + static_cast<uint32_t>(random->Uniform(Chance(random, 50) ? 4 : 40));
   fault.sticky = Chance(random, 40);
-  // Known: a message whose hour cannot be opened for want of a file handle is
-  // set aside as if it were damaged (docs/simulation.md).
-  if (fault.kind == FaultKind::kOpenError) fault.where = "checkpoint";
+  if (IsSeldomCalled(fault.kind)) {
+    fault.where = "";
+    fault.nth = 1 + static_cast<uint32_t>(random->Uniform(3));
+  }
+  // After a while without a file handle messages are set aside.
+  if (fault.kind == FaultKind::kOpenError) fault.sticky = false;
   return fault;
 }
 

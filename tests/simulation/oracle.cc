@@ -158,23 +158,9 @@ void Oracle::ReadNewReady(DelayStore* store) {
 // What was read once is there for ever, unless retention took it.
 void Oracle::ReadOldReady(DelayStore* store) {
   for (const std::string& topic : topics_) {
-    uint64_t from = store->FirstReady(topic).value();
-    const uint64_t end = model_.ready_count(topic);
-    while (from < end && !failed()) {
-      const auto read =
-          store->ReadReady(topic, QueueIndex(from), kReadCount, kReadBytes);
-      if (!read.ok()) return Fail("read again: " + read.status().ToString());
-      if (read->empty()) {
-        return Fail(
-            absl::StrCat(topic, "[", from, "] was readable, and is not"));
-      }
-      for (const ReadyMessage& ready : *read) {
-        if (ready.index.value() >= end) break;
-        const std::string wrong = model_.StillReady(topic, ready);
-        if (!wrong.empty()) return Fail("read again: " + wrong);
-      }
-      from += read->size();
-    }
+    const std::string wrong =
+        model_.StillReadable(store, topic, store->FirstReady(topic).value());
+    if (!wrong.empty()) return Fail(wrong);
   }
 }
 
@@ -412,8 +398,13 @@ void Oracle::CheckDamaged(DelayStore* store, bool finished) {
   std::map<std::string, uint64_t> first;
   const auto note = [&] {
     const StoreStats stats = store->Stats();
-    reported_ = reported_ || stats.lost_messages > 0 ||
-                !stats.notices.empty() || !stats.failure.ok();
+    // What was made up for excuses nothing.
+    const bool noticed = std::any_of(
+        stats.notices.begin(), stats.notices.end(), [](std::string_view why) {
+          return !why.starts_with("damaged, and read from the DelayLog");
+        });
+    reported_ =
+        reported_ || stats.lost_messages > 0 || noticed || !stats.failure.ok();
     return !stats.failure.ok();
   };
   note();

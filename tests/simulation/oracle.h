@@ -63,6 +63,9 @@ class Oracle {
   // From here to the next AfterOpen or Settle the disk may fail.
   void BeginTrouble() { trouble_ = true; }
   bool trouble() const { return trouble_; }
+  // From now on opening a file may fail: a message whose hour could not be
+  // opened is tried again, and comes behind others of its millisecond.
+  void OpensMayFail() { model_.AnyOrder(); }
   // `asked_ms`: the time when it was asked.
   void PutAnswered(const Message& message, int64_t asked_ms,
                    const absl::StatusOr<PutResult>& result);

@@ -537,7 +537,14 @@ void SimFileSystem::CutFile(const std::string& path, uint64_t size) {
 std::string SimFileSystem::Damage(FaultKind kind, Random* random) {
   constexpr size_t kBlock = kMemorySectorBytes;
   const std::lock_guard lock(machine_->mutex);
-  const std::vector<std::string> files = machine_->disk->Files();
+  std::vector<std::string> files = machine_->disk->Files();
+  // Most files are RocksDB's; the messages stand in these.
+  if (random->Uniform(2) == 0) {
+    std::erase_if(files, [](const std::string& path) {
+      return path.find("/hours/") == path.npos &&
+             path.find("/commitlog/") == path.npos;
+    });
+  }
   // Zeros are no data: a place is sought where something stands.
   for (int attempt = 0; attempt < 30 && !files.empty(); ++attempt) {
     const std::string& path = files[random->Uniform(files.size())];

@@ -164,6 +164,7 @@ void SimRun::StartTrouble() {
   if (Chance(50)) {
     for (uint64_t n = 1 + Upto(1); n > 0; --n) {
       const Fault fault = plan_.DrawFault(&random_);
+      if (fault.kind == FaultKind::kOpenError) oracle_.OpensMayFail();
       Note("arm " + fault.ToString());
       fs_->Arm(fault);
     }
@@ -289,7 +290,7 @@ void SimRun::Finish() {
 // --- a disk that destroys ---
 
 void SimRun::DamageDisk() {
-  for (uint64_t n = 1 + Upto(Chance(80) ? 0 : 4); n > 0; --n) {
+  for (uint64_t n = 1 + Upto(Chance(50) ? 0 : 7); n > 0; --n) {
     const FaultKind kind = plan_.damages[Upto(plan_.damages.size() - 1)];
     if (kind == FaultKind::kReadError || kind == FaultKind::kSyncErrorLate) {
       const auto nth = static_cast<uint32_t>(1 + Upto(20));

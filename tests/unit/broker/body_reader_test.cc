@@ -147,5 +147,22 @@ TEST_F(BodyReaderTest, ADiskThatCannotBeReadLosesTheRunAndNotTheStore) {
   EXPECT_EQ(Read({a}), std::vector<std::string>{"a"});
 }
 
+TEST_F(BodyReaderTest, WhatMayBeReadableLaterIsGivenBack) {
+  const DueEntry a = Place("a", box_.InMs(1));
+  const DueEntry b = Place("b", box_.InMs(2 * kMsPerHour));
+  Read({a, b});
+  BodyReader reader(state_.get(), [](const DueEntry&, const absl::Status& why) {
+    ADD_FAILURE() << why;
+  });
+  box_.fs->FailAfter(MemoryOp::kRead, 1,
+                     absl::ResourceExhaustedError("no file handle"), false);
+  std::vector<DueEntry> later;
+  const auto batch = reader.Read({a, b}, &later);
+  ASSERT_EQ(later.size(), 1u);
+  EXPECT_EQ(later[0].key(), a.key());
+  ASSERT_EQ(batch->items.size(), 1u);
+  EXPECT_EQ(batch->items[0].entry.key(), b.key());
+}
+
 }  // namespace
 }  // namespace hourglass

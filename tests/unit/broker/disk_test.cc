@@ -242,6 +242,61 @@ TEST_F(DiskTest, AnUnreadableBodyIsReportedAndTheRestIsDelivered) {
   EXPECT_EQ(box_.store->Stats().pending_messages, 1u);
 }
 
+// Too many open files, say.
+class PassingErrorTest : public DiskTest {
+ protected:
+  // Preloaded, and then nothing can be read any more.
+  void PutAndBreak() {
+    box_.Open();
+    box_.Put("one", box_.InMs(5000));
+    box_.Put("two", box_.InMs(6000));
+    box_.Advance(4000);
+    box_.fs->FailAfter(MemoryOp::kRead, 1,
+                       absl::ResourceExhaustedError("no file handle"), true);
+  }
+};
+
+TEST_F(PassingErrorTest, IsWaitedFor) {
+  PutAndBreak();
+  box_.Advance(9000);
+  EXPECT_EQ(box_.store->Stats().lost_messages, 0u);
+  box_.fs->ClearFaults();
+  EXPECT_THAT(box_.Ready(), IsEmpty());
+  box_.Advance(200);
+  EXPECT_THAT(box_.Ready(), ElementsAre("one", "two"));
+  EXPECT_EQ(box_.store->Stats().pending_messages, 0u);
+  EXPECT_THAT(box_.store->Stats().notices, IsEmpty());
+}
+
+TEST_F(PassingErrorTest, IsNotWaitedForEver) {
+  PutAndBreak();
+  box_.Advance(20'000);
+  box_.fs->ClearFaults();
+  EXPECT_EQ(box_.store->Stats().lost_messages, 2u);
+  EXPECT_THAT(box_.store->Stats().notices, Contains(HasSubstr("no file hand")));
+  box_.Put("three", box_.InMs(10));
+  box_.Advance(1000);
+  EXPECT_THAT(box_.Ready(), ElementsAre("three"));
+}
+
+TEST_F(PassingErrorTest, HoldsTheCursorOverARestart) {
+  PutAndBreak();
+  box_.Advance(9000);
+  box_.Crash(100);
+  box_.Open();
+  box_.Advance(1000);
+  EXPECT_THAT(box_.Ready(), ElementsAre("one", "two"));
+}
+
+TEST_F(PassingErrorTest, IsTriedAtOnceWhenTheClockWasSetBack) {
+  PutAndBreak();
+  box_.Advance(3000);
+  box_.clock.AdvanceMs(-3'600'000);
+  box_.fs->ClearFaults();
+  box_.Step();
+  EXPECT_THAT(box_.Ready(), ElementsAre("one", "two"));
+}
+
 TEST_F(DiskTest, FilesOfAnHourThatIsDoneAreRemoved) {
   box_.Open();
   const Hour hour = HourOf(box_.InMs(5000));

@@ -346,6 +346,33 @@ void ExpectAll(TestStore* box) {
   EXPECT_THAT(box->Ready(), ElementsAre("early", "soon", "later"));
 }
 
+// One bad answer of the disk is not damage: nothing is rebuilt, nothing set
+// aside, and the store says what it met.
+TEST(InterruptedTest, OneReadErrorWhileOpeningRebuildsNothing) {
+  for (int n = 1; n <= 40; ++n) {
+    SCOPED_TRACE(testing::Message() << "read " << n);
+    TestStore box;
+    MakeKilled(&box);
+    box.fs->FailAfter(MemoryOp::kRead, n, absl::DataLossError("bad block"),
+                      false);
+    const absl::Status status = box.TryOpen();
+    box.fs->ClearFaults();
+    // Of the identity, which is read once, it is told.
+    if (!status.ok()) {
+      EXPECT_LE(n, 1) << status;
+      continue;
+    }
+    for (const std::string& notice : box.store->Stats().notices) {
+      EXPECT_THAT(notice, testing::Not(testing::HasSubstr("rebuilt")));
+    }
+    for (const std::string& name : box.Names(box.dir)) {
+      EXPECT_THAT(name, testing::Not(testing::HasSubstr("damaged")));
+    }
+    ExpectAll(&box);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 TEST(InterruptedTest, RecoveryMayFailAtEveryOperation) {
   TestStore first;
   MakeKilled(&first);

@@ -82,7 +82,7 @@ TEST_F(VerifyTest, AnyFileThatIsMissingIsReported) {
     const std::string name = file.filename().string();
     // Empty, or RocksDB's own housekeeping.
     if (name == "LOCK" || name == "IDENTITY" || name == "next.tmp" ||
-        name.starts_with("OPTIONS") || name.starts_with("LOG")) {
+        name.starts_with("LOG")) {
       continue;
     }
     const std::string content = box_.fs->Content(file);

@@ -134,13 +134,13 @@ TEST(HourHeader, OfTheOtherFileIsRefused) {
 
 TEST(HourHeader, OfAnotherVersionIsNoDamage) {
   std::string bytes = Header(false);
-  bytes[8] = 2;
+  bytes[8] = 3;
   const uint64_t sum = HashBytes({bytes.data(), 56});
   std::memcpy(bytes.data() + 56, &sum, sizeof(sum));
   const auto header = DecodeHourHeader(bytes, false);
   EXPECT_TRUE(absl::IsFailedPrecondition(header.status()));
-  EXPECT_THAT(MessageOf(header.status()), HasSubstr("version is 2"));
-  EXPECT_THAT(MessageOf(header.status()), HasSubstr("reads version 1"));
+  EXPECT_THAT(MessageOf(header.status()), HasSubstr("version is 3"));
+  EXPECT_THAT(MessageOf(header.status()), HasSubstr("reads version 2"));
 }
 
 std::string Frame(RecordNumber number, std::string_view payload) {
@@ -191,6 +191,77 @@ TEST(Frame, NoticesEveryFlippedBitAndEveryOtherLength) {
   EXPECT_TRUE(absl::IsDataLoss(
       DecodeFrame(kSalt, kHour, RecordNumber{7}, good + '\0', nullptr)
           .status()));
+}
+
+// Record 9 cancels record 6.
+IndexRecord CancelOfSix() {
+  IndexRecord record;
+  record.ms_into_hour = 3'599'999;
+  record.location = 6;
+  record.kind = IndexKind::kTombstone;
+  record.id_hash = 0xdeadbeef;
+  return record;
+}
+
+std::string CancelFrame(RecordNumber number, const IndexRecord& record) {
+  std::string frame(kCancelFrameBytes, '?');
+  EncodeCancelFrame(kSalt, kHour, number, record, frame.data());
+  return frame;
+}
+
+absl::Status DecodeCancel(RecordNumber number, std::string_view frame) {
+  return DecodeCancelFrame(kSalt, kHour, number, frame).status();
+}
+
+TEST(CancelFrame, SaysWhatItsIndexRecordSays) {
+  const std::string frame = CancelFrame(RecordNumber{9}, CancelOfSix());
+  const auto read = DecodeCancelFrame(kSalt, kHour, RecordNumber{9}, frame);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, CancelOfSix());
+  const FrameHead head = PeekFrame(frame.data());
+  EXPECT_TRUE(head.is_cancel);
+  EXPECT_EQ(head.bytes, kCancelFrameBytes);
+  EXPECT_EQ(head.number, RecordNumber{9});
+}
+
+TEST(CancelFrame, IsNoMessageAndAMessageNoCancel) {
+  const std::string cancel = CancelFrame(RecordNumber{9}, CancelOfSix());
+  EXPECT_TRUE(absl::IsDataLoss(
+      DecodeFrame(kSalt, kHour, RecordNumber{9}, cancel, nullptr).status()));
+  // A message whose payload is a cancel's.
+  const std::string message =
+      Frame(RecordNumber{9}, std::string_view(cancel).substr(16));
+  EXPECT_FALSE(PeekFrame(message.data()).is_cancel);
+  EXPECT_TRUE(absl::IsDataLoss(DecodeCancel(RecordNumber{9}, message)));
+}
+
+TEST(CancelFrame, NoticesEveryFlippedBitAndEveryOtherLength) {
+  const std::string good = CancelFrame(RecordNumber{9}, CancelOfSix());
+  for (size_t bit = 0; bit < good.size() * 8; ++bit) {
+    std::string frame = good;
+    frame[bit / 8] ^= static_cast<char>(1 << (bit % 8));
+    EXPECT_TRUE(absl::IsDataLoss(DecodeCancel(RecordNumber{9}, frame))) << bit;
+  }
+  for (size_t size = 0; size < good.size(); ++size) {
+    EXPECT_TRUE(
+        absl::IsDataLoss(DecodeCancel(RecordNumber{9}, good.substr(0, size))));
+  }
+  EXPECT_TRUE(absl::IsDataLoss(DecodeCancel(RecordNumber{9}, good + '\0')));
+  EXPECT_TRUE(absl::IsDataLoss(DecodeCancel(RecordNumber{8}, good)));
+}
+
+TEST(CancelFrame, OfWhatCannotBeCancelledIsRefused) {
+  IndexRecord itself = CancelOfSix();
+  itself.location = 9;
+  IndexRecord nothing = CancelOfSix();
+  nothing.location = 0;
+  IndexRecord late = CancelOfSix();
+  late.ms_into_hour = kMsPerHour;
+  for (const IndexRecord& wrong : {itself, nothing, late}) {
+    const absl::Status status =
+        DecodeCancel(RecordNumber{9}, CancelFrame(RecordNumber{9}, wrong));
+    EXPECT_THAT(MessageOf(status), HasSubstr("values that cannot be"));
+  }
 }
 
 IndexRecord Message() {

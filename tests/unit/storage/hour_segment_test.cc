@@ -73,7 +73,7 @@ TEST(HourSegment, KeepsFactsThatTellWhatIsThere) {
   EXPECT_EQ(facts.tombstones, 1u);
   EXPECT_EQ(facts.message_bytes, 2 * kFrame + 8);
   EXPECT_EQ(facts.cancelled_bytes, kFrame + 5);
-  EXPECT_EQ(facts.delay_log_bytes, 64 + 2 * kFrame + 8);
+  EXPECT_EQ(facts.delay_log_bytes, 64 + 2 * kFrame + 8 + kCancelFrameBytes);
   EXPECT_EQ(facts.index_bytes(), 64 + 3 * 32u);
   ASSERT_TRUE(segment->Flush().ok());
   EXPECT_EQ(files.fs.Content(files.log_path()).size(), facts.delay_log_bytes);

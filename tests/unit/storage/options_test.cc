@@ -44,6 +44,8 @@ TEST(OptionsTest, EachOptionThatMakesNoSenseIsNamed) {
       {"open_topics_max", [](StoreOptions* o) { o->open_topics_max = 0; }},
       {"preload_ahead_ms", [](StoreOptions* o) { o->preload_ahead_ms = -1; }},
       {"preload_workers", [](StoreOptions* o) { o->preload_workers = 0; }},
+      {"unreadable_retry_ms",
+       [](StoreOptions* o) { o->unreadable_retry_ms = -1; }},
   };
   for (const auto& [name, change] : cases) {
     StoreOptions options;

@@ -52,6 +52,15 @@ TEST_F(RocksFileSystemTest, AppendsEndUpOnOurDisk) {
   EXPECT_EQ(disk_.Content("/db/a"), "onetwo");
 }
 
+TEST_F(RocksFileSystemTest, NoOptionsFileIsWritten) {
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  for (const char* name : {"/db/OPTIONS-000007", "OPTIONS-000007.dbtmp"}) {
+    EXPECT_TRUE(rocks_.NewWritableFile(name, FileOptions(), &file, nullptr)
+                    .IsNotSupported());
+  }
+  Write("/db/MY-OPTIONS-1", "another file");
+}
+
 TEST_F(RocksFileSystemTest, ANewWritableFileReplacesAReopenedOneGoesOn) {
   Write("/db/a", "long content");
   Write("/db/a", "new");

@@ -144,6 +144,25 @@ TEST(SlotLoaderTest, ReportsADamagedRecordAndGivesTheRest) {
   }
 }
 
+// These payloads are no messages, so only cancels can be made again.
+TEST(SlotLoaderTest, ADamagedCancelStillCancels) {
+  HourWorld world;
+  const DueEntry first = world.Put(kStartMs + 5000);
+  world.Put(kStartMs + 5001);
+  world.Cancel(first);
+  world.Put(kStartMs + 5002);
+  LoadRequest request = world.RequestFor(kTestHour);
+  DamageRecord(&world, RecordNumber(3));
+  for (const auto& load : {ForwardSweep, ChainWalk}) {
+    const LoadResult result = load(request);
+    ExpectAnswers(world, request, result);
+    EXPECT_TRUE(result.damaged.empty());
+    ASSERT_EQ(result.rescued.size(), 1u);
+    EXPECT_EQ(result.rescued[0].first, RecordNumber(3));
+    EXPECT_THAT(MessageOf(result.rescued[0].second), HasSubstr("record 3"));
+  }
+}
+
 TEST(SlotLoaderTest, ADiskThatCannotBeReadFailsTheLoad) {
   for (const LoadMethod method : {LoadMethod::kSweep, LoadMethod::kWalk}) {
     HourWorld world;
