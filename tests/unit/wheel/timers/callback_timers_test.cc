@@ -145,9 +145,9 @@ TEST(CallbackTimersOwnershipTest, GivesUpWhatFunctionsHold) {
   for (auto& one : held) one = std::make_shared<int>(1);
   {
     CallbackTimers<HashedWheel> timers(64);
-    std::vector<TimerId> ids;
-    for (const auto& one : held) {
-      ids.push_back(*timers.Schedule(Tick(ids.size() + 1), [one] {}));
+    std::array<TimerId, 3> ids;
+    for (size_t i = 0; i < held.size(); ++i) {
+      ids[i] = *timers.Schedule(Tick(i + 1), [one = held[i]] {});
     }
     timers.Advance(Tick(1));
     EXPECT_EQ(held[0].use_count(), 1);
