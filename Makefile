@@ -4,8 +4,9 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clang configure build run test bench simulate crash asan \
-        tsan fuzz format check-format check-headers tidy install clean
+.PHONY: help deps clang configure build run test bench bench-wheels simulate \
+        crash asan tsan fuzz format check-format check-headers tidy install \
+        clean
 
 help:
 	@echo "Hourglass: messages that must be delivered later."
@@ -14,6 +15,7 @@ help:
 	@echo "  make run      watch example messages arrive at their millisecond"
 	@echo "  make test     build everything and run all tests"
 	@echo "  make bench    short benchmarks, a few seconds each"
+	@echo "  make bench-wheels  the timing wheels beside others, some minutes"
 	@echo "  make simulate power losses and broken disks, SECONDS=60 (SEED=n: one)"
 	@echo "  make crash    the real program killed CYCLES=2000 times, and worse"
 	@echo
@@ -57,6 +59,15 @@ test: configure
 
 bench: build
 	@HOURGLASS=$(BUILD)/hourglass tools/run_bench.sh
+
+# docs/wheels.md explains the figures. JVM=1: Netty's and Kafka's timers, too.
+bench-wheels: configure
+	@tools/install_dependencies.sh --bench-wheels
+	@cmake -S . -B $(BUILD) >/dev/null
+	@cmake --build $(BUILD) --parallel $(JOBS) --target wheels_bench
+	@tools/bench_wheels.sh $(BUILD) $(BUILD)/wheels \
+	  small large_wheels large_others rest $(if $(JVM),jvm)
+	@tools/plot_wheels.py $(BUILD)/wheels
 
 # Random histories on a disk that loses power, fails and rots.
 SECONDS ?= 60

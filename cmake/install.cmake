@@ -14,7 +14,7 @@ set_target_properties(hg_hourglass PROPERTIES EXPORT_NAME hourglass)
 target_link_libraries(hg_hourglass INTERFACE hg_broker)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Hourglass)
-install(TARGETS hg_storage hg_wheel hg_recovery hg_broker hg_hourglass
+install(TARGETS hg_storage hg_timers hg_wheel hg_recovery hg_broker hg_hourglass
   EXPORT HourglassTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/hourglass DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

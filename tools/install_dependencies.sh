@@ -5,6 +5,8 @@
 #   tools/install_dependencies.sh           what building and testing needs
 #   tools/install_dependencies.sh --clang   also clang-format and clang-tidy
 #   tools/install_dependencies.sh --fuzz    also clang and its fuzzer
+#   tools/install_dependencies.sh --bench-wheels  also libevent, Boost.Asio
+#   tools/install_dependencies.sh --bench-jvm     also a JVM and Maven
 #   tools/install_dependencies.sh --list    print the package names
 set -euo pipefail
 
@@ -15,25 +17,32 @@ packages=(
   librocksdb-dev libxxhash-dev libboost-filesystem-dev libabsl-dev
   # the program
   libcli11-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev
+  libhiredis-dev
   # tests and benchmarks
-  libgtest-dev libgmock-dev libbenchmark-dev python3 git
+  libgtest-dev libgmock-dev libbenchmark-dev redis-server python3 git
   # tests that set the clock and make small disks
   libfaketime e2fsprogs mount util-linux
 )
 # Half a gigabyte that only `make format` and `make tidy` need.
 clang_packages=(clang-format clang-tidy)
 fuzz_packages=(clang libclang-rt-dev)
+# What the timing wheels are measured beside (`make bench-wheels`).
+wheels_packages=(libevent-dev libboost-dev)
+jvm_packages=(openjdk-17-jdk-headless maven)
 
 case "${1:-}" in
   "") ;;
   --clang) packages+=("${clang_packages[@]}") ;;
   --fuzz) packages+=("${fuzz_packages[@]}") ;;
+  --bench-wheels) packages+=("${wheels_packages[@]}") ;;
+  --bench-jvm) packages+=("${jvm_packages[@]}") ;;
   --list)
-    printf '%s\n' "${packages[@]}" "${clang_packages[@]}" "${fuzz_packages[@]}"
+    printf '%s\n' "${packages[@]}" "${clang_packages[@]}" "${fuzz_packages[@]}" \
+      "${wheels_packages[@]}" "${jvm_packages[@]}"
     exit 0
     ;;
   *)
-    echo "usage: $0 [--clang | --fuzz | --list]" >&2
+    echo "usage: $0 [--clang | --fuzz | --bench-wheels | --bench-jvm | --list]" >&2
     exit 2
     ;;
 esac

@@ -9,6 +9,7 @@ void SecondLevelWheel::Add(Hour hour) {
   const auto at = std::lower_bound(rounds.begin(), rounds.end(), hour);
   if (at != rounds.end() && *at == hour) return;
   rounds.insert(at, hour);
+  occupied_.Insert(SlotIndex(hour));
   ++size_;
 }
 
@@ -17,6 +18,7 @@ void SecondLevelWheel::Remove(Hour hour) {
   const auto at = std::lower_bound(rounds.begin(), rounds.end(), hour);
   if (at == rounds.end() || *at != hour) return;
   rounds.erase(at);
+  if (rounds.empty()) occupied_.Remove(SlotIndex(hour));
   --size_;
 }
 
@@ -27,7 +29,9 @@ bool SecondLevelWheel::Contains(Hour hour) const {
 
 std::optional<Hour> SecondLevelWheel::NextFrom(Hour from) const {
   std::optional<Hour> next;
-  for (int32_t step = 0; step < kSlots; ++step) {
+  for (int32_t step = 0;; ++step) {
+    step += StepsToOccupied(from + step);
+    if (step >= kSlots) return next;
     const Hour hour = from + step;
     const Rounds& rounds = slots_[SlotIndex(hour)];
     const auto at = std::lower_bound(rounds.begin(), rounds.end(), hour);
@@ -37,7 +41,13 @@ std::optional<Hour> SecondLevelWheel::NextFrom(Hour from) const {
     if (*at == hour) return hour;
     if (!next || *at < *next) next = *at;
   }
-  return next;
+}
+
+int32_t SecondLevelWheel::StepsToOccupied(Hour from) const {
+  const size_t here = SlotIndex(from);
+  const std::optional<size_t> slot = occupied_.NextAround(here);
+  if (!slot) return kSlots;
+  return static_cast<int32_t>((*slot + kSlots - here) % kSlots);
 }
 
 }  // namespace hourglass

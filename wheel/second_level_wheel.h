@@ -14,9 +14,9 @@
 //   hour    245   slot   5  round 1    due in 10 days and 5 hours
 //   hour  87605   slot   5  round 365  due in ten years
 //
-// Add and Remove cost a few steps in one slot. NextFrom looks at no more than
-// the 240 slots when something is due within a round, and at every reference
-// only when nothing is.
+// Add and Remove cost a few steps in one slot. NextFrom goes from one slot
+// that holds something to the next (bucket_set.h, as the in-memory wheels do),
+// to the first of this round, or else to all of them.
 //
 // Threads: under the owner's state lock.
 //
@@ -30,6 +30,7 @@
 #include <optional>
 #include <vector>
 
+#include "hourglass/timers/bucket_set.h"
 #include "hourglass/types.h"
 
 namespace hourglass {
@@ -55,7 +56,12 @@ class SecondLevelWheel {
     return static_cast<size_t>(hour.value() % kSlots);
   }
 
+  // 0 if the slot of `from` holds anything, else how far the next one is
+  // that does; kSlots if none does.
+  int32_t StepsToOccupied(Hour from) const;
+
   std::array<Rounds, kSlots> slots_;
+  BucketSet occupied_{kSlots};
   size_t size_ = 0;
 };
 

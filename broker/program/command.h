@@ -56,6 +56,7 @@ std::unique_ptr<Command> MakeForecastCommand();
 std::unique_ptr<Command> MakeStatCommand();
 std::unique_ptr<Command> MakeLogCommand();
 std::unique_ptr<Command> MakeRecoverCommand();
+std::unique_ptr<Command> MakeTasksCommand();
 std::unique_ptr<Command> MakeBenchCommand();
 
 // All of them, in the order in which --help lists them.

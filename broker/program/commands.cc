@@ -12,6 +12,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeStatCommand());
   commands.push_back(MakeLogCommand());
   commands.push_back(MakeRecoverCommand());
+  commands.push_back(MakeTasksCommand());
   commands.push_back(MakeBenchCommand());
   return commands;
 }

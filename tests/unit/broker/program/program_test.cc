@@ -84,7 +84,7 @@ TEST(ProgramTest, WrongCallsAreOneLine) {
        "hourglass stat --help\n"},
       {{"nonsense"},
        "hourglass: \"nonsense\" is not a command; expected one of pipe, put, "
-       "cancel, list, forecast, stat, log, recover, bench\n"},
+       "cancel, list, forecast, stat, log, recover, tasks, bench\n"},
       {{"pipe", "--data", "/d", "--config", "/no/such.toml"},
        "hourglass: /no/such.toml was not readable (missing?); see hourglass "
        "pipe --help\n"},
