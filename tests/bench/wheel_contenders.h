@@ -139,8 +139,11 @@ class AsioContender {
   void Advance(int64_t to, Fire&& fire) {
     TraceClock::now_ms = to;
     fired_ = std::ref(fire);
-    context_.restart();
-    context_.poll();
+    // Asio looks at its timers when a timer of the kernel says so, and that
+    // one knows nothing of our clock: a timer in the past makes it go off.
+    kick_.expires_at(TraceClock::time_point(std::chrono::milliseconds(-1)));
+    kick_.async_wait([](boost::system::error_code) {});
+    Settle();
   }
   // As an application's loop does between two batches of work.
   void Settle() {
@@ -150,7 +153,9 @@ class AsioContender {
 
  private:
   boost::asio::io_context context_{1};
-  std::vector<boost::asio::basic_waitable_timer<TraceClock>> timers_;
+  using Timer = boost::asio::basic_waitable_timer<TraceClock>;
+  Timer kick_{context_};
+  std::vector<Timer> timers_;
   std::function<void(uint32_t)> fired_;
 };
 
