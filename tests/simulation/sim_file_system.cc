@@ -11,182 +11,15 @@
 #include "storage/status_macros.h"
 #include "storage/text.h"
 #include "tests/simulation/sim_disk.h"
+#include "tests/simulation/sim_machine.h"
 
 namespace hourglass {
 namespace {
 
-constexpr uint64_t kUnlimited = std::numeric_limits<uint64_t>::max();
-constexpr uint64_t kMuchFreeSpace = uint64_t{1} << 40;
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 32;
 constexpr uint64_t kDirectAlignment = 512;
-constexpr size_t kCallsKept = 64;
-constexpr size_t kWrittenKept = 8;
-
-absl::Status NoPower() {
-  return absl::UnavailableError("the simulated machine has lost power");
-}
-absl::Status IoError(FaultKind kind) {
-  if (kind == FaultKind::kNoSpaceCall) {
-    return absl::ResourceExhaustedError("no space left (simulated)");
-  }
-  if (kind == FaultKind::kOpenError) {
-    return absl::ResourceExhaustedError("too many open files (simulated)");
-  }
-  return absl::DataLossError(
-      absl::StrCat("I/O error (simulated: ", ToAbsl(FaultKindName(kind)), ")"));
-}
-absl::Status Describe(SimOp op, const std::string& path,
-                      const absl::Status& why) {
-  if (why.ok()) return why;
-  return absl::Status(why.code(), absl::StrCat(ToAbsl(SimOpName(op)), " ", path,
-                                               ": ", why.message()));
-}
-
-uint64_t Mix(uint64_t hash, uint64_t with) {
-  hash = (hash ^ with) * 0x9e3779b97f4a7c15;
-  return hash ^ (hash >> 29);
-}
-
-// What becomes of a call: it is carried out or not, and answered with
-// `status` if that is an error.
-struct Verdict {
-  bool perform = true;
-  absl::Status status;
-  FaultKind fault = FaultKind::kCount_;
-};
-
-struct Call {
-  SimOp op = SimOp::kStat;
-  std::string path;
-  uint64_t offset = 0;
-  uint64_t size = 0;
-  absl::StatusCode code = absl::StatusCode::kOk;
-};
 
 }  // namespace
-
-// All that Files and locks share with the file system they come from. Whoever
-// calls a method holds the mutex.
-struct SimFileSystem::Machine {
-  Verdict Begin(SimOp op, const std::string& path, uint64_t offset,
-                uint64_t size);
-  Verdict Judge(SimOp op, const std::string& path);
-  // Writes the outcome into the trace and names operation and path.
-  absl::Status End(SimOp op, const std::string& path, absl::Status status);
-  void WriteBackSome();
-  void NoteWritten(const SimInodePtr& inode);
-  uint64_t FreeBytes() const {
-    if (capacity == kUnlimited) return kMuchFreeSpace;
-    return capacity - std::min(capacity, disk->UsedBytes());
-  }
-  std::shared_ptr<Machine> Successor(uint64_t seed) const;
-  std::unique_ptr<SimDisk> DiskAfterPowerLoss(SplitMix64* after) const;
-
-  std::mutex mutex;
-  VirtualClock* clock = nullptr;
-  const FaultPlan* plan = nullptr;
-  FaultCounts* counts = nullptr;
-  std::shared_ptr<SimDisk> disk;
-  SplitMix64 rng{0};
-
-  bool power = true;
-  uint64_t power_off_at = 0;  // number of a call; 0: never
-  uint64_t calls = 0;
-  std::vector<Fault> faults;
-  uint64_t errors = 0;
-  uint64_t capacity = kUnlimited;
-
-  std::vector<SimInodePtr> written;  // lately, for write-back
-  uint64_t trace = 0;
-  std::array<Call, kCallsKept> last;
-  std::function<void(uint64_t)> observer;
-};
-
-Verdict SimFileSystem::Machine::Begin(SimOp op, const std::string& path,
-                                      uint64_t offset, uint64_t size) {
-  if (!power) return {false, NoPower()};
-  ++calls;
-  Call& call = last[calls % kCallsKept];
-  call.op = op;
-  call.path.assign(path);
-  call.offset = offset;
-  call.size = size;
-  call.code = absl::StatusCode::kOk;
-  trace = Mix(trace, static_cast<uint64_t>(op));
-  trace = Mix(trace, HashBytes(path));
-  trace = Mix(Mix(trace, offset), size);
-  if (calls == power_off_at) {
-    power = false;
-    return {rng.Percent(50), NoPower(), FaultKind::kPowerLoss};
-  }
-  WriteBackSome();
-  return Judge(op, path);
-}
-
-Verdict SimFileSystem::Machine::Judge(SimOp op, const std::string& path) {
-  Verdict verdict;
-  for (Fault& fault : faults) {
-    if (!Strikes(fault.kind, op)) continue;
-    if (!fault.where.empty() && path.find(fault.where) == path.npos) continue;
-    if (fault.nth > 0) --fault.nth;
-    if (fault.nth > 0 || !verdict.status.ok()) continue;
-    verdict = {false, IoError(fault.kind), fault.kind};
-  }
-  if (verdict.status.ok()) return verdict;
-  Count(counts, verdict.fault);
-  ++errors;
-  std::erase_if(faults, [](const Fault& f) { return f.nth == 0 && !f.sticky; });
-  return verdict;
-}
-
-absl::Status SimFileSystem::Machine::End(SimOp op, const std::string& path,
-                                         absl::Status status) {
-  trace = Mix(trace, static_cast<uint64_t>(status.raw_code()));
-  last[calls % kCallsKept].code = status.code();
-  return Describe(op, path, status);
-}
-
-void SimFileSystem::Machine::WriteBackSome() {
-  if (plan->write_back_permille == 0 || written.empty()) return;
-  if (rng.Uniform(1000) >= plan->write_back_permille) return;
-  SimInode& inode = *written[rng.Uniform(written.size())];
-  if (inode.content.WriteBack(rng.Next())) {
-    Count(counts, FaultKind::kWriteBack);
-  }
-}
-
-void SimFileSystem::Machine::NoteWritten(const SimInodePtr& inode) {
-  inode->modified_ms = clock->NowMs();
-  if (plan->write_back_permille == 0) return;
-  if (std::find(written.begin(), written.end(), inode) != written.end()) return;
-  if (written.size() == kWrittenKept) written.erase(written.begin());
-  written.push_back(inode);
-}
-
-std::shared_ptr<SimFileSystem::Machine> SimFileSystem::Machine::Successor(
-    uint64_t seed) const {
-  auto after = std::make_shared<Machine>();
-  after->clock = clock;
-  after->plan = plan;
-  after->counts = counts;
-  after->rng = SplitMix64(seed);
-  after->calls = calls;
-  after->trace = Mix(trace, seed);
-  after->last = last;
-  return after;
-}
-
-std::unique_ptr<SimDisk> SimFileSystem::Machine::DiskAfterPowerLoss(
-    SplitMix64* after) const {
-  const auto how = [this](const std::string& path) {
-    hourglass::PowerLoss loss = plan->power_loss;
-    loss.powersafe_overwrite = !plan->trash_beside_all_writes &&
-                               !(plan->trash_beside_log_writes &&
-                                 path.find("/commitlog/") != path.npos);
-    return loss;
-  };
-  return disk->AfterPowerLoss(how, after, counts);
-}
 
 // --- an open file ---
 
@@ -202,19 +35,20 @@ class SimFileSystem::OpenFile final : public File {
   absl::StatusOr<size_t> ReadAt(uint64_t offset, size_t size,
                                 char* out) override {
     const auto lock = Enter();
-    const Verdict verdict = machine_->Begin(SimOp::kRead, path_, offset, size);
+    const SimVerdict verdict =
+        machine_->Begin(SimOp::kRead, path_, offset, size);
     if (!verdict.status.ok()) return End(SimOp::kRead, verdict.status);
     RETURN_IF_ERROR(CheckAligned(SimOp::kRead, offset, size, out));
     if (HitsBadSector(offset, size)) {
       ++machine_->errors;
-      return End(SimOp::kRead, IoError(FaultKind::kBadSector));
+      return End(SimOp::kRead, SimIoError(FaultKind::kBadSector));
     }
     return inode_->content.Read(offset, size, out);
   }
 
   absl::Status WriteAt(uint64_t offset, std::string_view data) override {
     const auto lock = Enter();
-    const Verdict verdict =
+    const SimVerdict verdict =
         machine_->Begin(SimOp::kWrite, path_, offset, data.size());
     RETURN_IF_ERROR(CheckWritable(SimOp::kWrite, offset, data.size()));
     RETURN_IF_ERROR(
@@ -233,7 +67,7 @@ class SimFileSystem::OpenFile final : public File {
 
   absl::Status Allocate(uint64_t offset, uint64_t size) override {
     const auto lock = Enter();
-    const Verdict verdict =
+    const SimVerdict verdict =
         machine_->Begin(SimOp::kAllocate, path_, offset, size);
     RETURN_IF_ERROR(CheckWritable(SimOp::kAllocate, offset, size));
     if (verdict.perform) {
@@ -248,7 +82,8 @@ class SimFileSystem::OpenFile final : public File {
 
   absl::Status Truncate(uint64_t size) override {
     const auto lock = Enter();
-    const Verdict verdict = machine_->Begin(SimOp::kTruncate, path_, 0, size);
+    const SimVerdict verdict =
+        machine_->Begin(SimOp::kTruncate, path_, 0, size);
     RETURN_IF_ERROR(CheckWritable(SimOp::kTruncate, 0, size));
     if (verdict.perform) {
       inode_->content.Resize(size);
@@ -259,7 +94,7 @@ class SimFileSystem::OpenFile final : public File {
 
   absl::Status Sync() override {
     const auto lock = Enter();
-    const Verdict verdict = machine_->Begin(SimOp::kSync, path_, 0, 0);
+    const SimVerdict verdict = machine_->Begin(SimOp::kSync, path_, 0, 0);
     if (verdict.fault == FaultKind::kPowerLoss) {
       for (uint64_t n = machine_->rng.Uniform(4); n > 0; --n) {
         inode_->content.WriteBack(machine_->rng.Next());
@@ -271,7 +106,7 @@ class SimFileSystem::OpenFile final : public File {
       inode_->sync_error_pending = false;
       inode_->content.ForgetDirty();
       ++machine_->errors;
-      return End(SimOp::kSync, IoError(FaultKind::kSyncErrorLate));
+      return End(SimOp::kSync, SimIoError(FaultKind::kSyncErrorLate));
     }
     if (!verdict.status.ok()) return FailSync(verdict);
     SlowDown();
@@ -281,7 +116,7 @@ class SimFileSystem::OpenFile final : public File {
 
   absl::StatusOr<uint64_t> Size() override {
     const auto lock = Enter();
-    const Verdict verdict = machine_->Begin(SimOp::kStat, path_, 0, 0);
+    const SimVerdict verdict = machine_->Begin(SimOp::kStat, path_, 0, 0);
     if (!verdict.status.ok()) return End(SimOp::kStat, verdict.status);
     return inode_->content.size();
   }
@@ -300,7 +135,7 @@ class SimFileSystem::OpenFile final : public File {
     return absl::ResourceExhaustedError("no space left on the simulated disk");
   }
   size_t Fitting(uint64_t offset, uint64_t size) {
-    if (machine_->capacity == kUnlimited) return size;
+    if (machine_->capacity == kSimUnlimited) return size;
     const uint64_t fits =
         inode_->content.Fitting(offset, size, machine_->FreeBytes());
     if (fits < size) {
@@ -326,7 +161,7 @@ class SimFileSystem::OpenFile final : public File {
     return at != inode_->bad_sectors.end() &&
            *at * kMemorySectorBytes < offset + size;
   }
-  absl::Status FailSync(const Verdict& verdict) {
+  absl::Status FailSync(const SimVerdict& verdict) {
     if (verdict.fault == FaultKind::kSyncErrorRevert) {
       inode_->content.Revert();
     } else {
@@ -455,7 +290,7 @@ void SimFileSystem::Arm(const Fault& fault) {
 void SimFileSystem::Disarm() {
   const std::lock_guard lock(machine_->mutex);
   machine_->faults.clear();
-  machine_->capacity = kUnlimited;
+  machine_->capacity = kSimUnlimited;
 }
 
 uint64_t SimFileSystem::errors() {
@@ -496,9 +331,9 @@ uint64_t SimFileSystem::trace_hash() {
 std::string SimFileSystem::LastCalls() {
   const std::lock_guard lock(machine_->mutex);
   std::string text;
-  const uint64_t n = std::min<uint64_t>(machine_->calls, kCallsKept);
+  const uint64_t n = std::min<uint64_t>(machine_->calls, kSimCallsKept);
   for (uint64_t i = machine_->calls - n + 1; i <= machine_->calls; ++i) {
-    const Call& call = machine_->last[i % kCallsKept];
+    const SimCall& call = machine_->last[i % kSimCallsKept];
     absl::StrAppend(
         &text, "  ", i, " ", ToAbsl(SimOpName(call.op)), " ", call.path, " ",
         call.offset, "+", call.size,
@@ -583,7 +418,7 @@ std::string SimFileSystem::Damage(FaultKind kind, Random* random) {
       }
     }
     Count(machine_->counts, kind);
-    machine_->trace = Mix(machine_->trace, HashBytes(what));
+    machine_->trace = SimMix(machine_->trace, HashBytes(what));
     return what;
   }
   return "";
@@ -597,14 +432,15 @@ absl::StatusOr<std::unique_ptr<File>> SimFileSystem::Open(const Path& path,
   const std::lock_guard lock(machine_->mutex);
   const bool create = flags.mode == OpenMode::kCreate;
   const SimOp op = create ? SimOp::kCreate : SimOp::kOpen;
-  const Verdict verdict = machine_->Begin(op, path.native(), 0, 0);
+  const SimVerdict verdict = machine_->Begin(op, path.native(), 0, 0);
   if (!verdict.perform) {
     return machine_->End(op, path.native(), verdict.status);
   }
   if (create && machine_->FreeBytes() == 0) {
     ++machine_->errors;
     Count(machine_->counts, FaultKind::kNoSpaceBudget);
-    return machine_->End(op, path.native(), IoError(FaultKind::kNoSpaceCall));
+    return machine_->End(op, path.native(),
+                         SimIoError(FaultKind::kNoSpaceCall));
   }
   auto inode = create ? machine_->disk->CreateFile(path.native())
                       : machine_->disk->FindFile(path.native());
@@ -623,7 +459,7 @@ absl::Status ChangeNames(Machine* machine, SimOp op, const std::string& path,
                          Change change) {
   if (machine->observer) machine->observer(machine->calls + 1);
   const std::lock_guard lock(machine->mutex);
-  const Verdict verdict = machine->Begin(op, path, 0, 0);
+  const SimVerdict verdict = machine->Begin(op, path, 0, 0);
   absl::Status status = verdict.status;
   if (verdict.perform) {
     const absl::Status changed = change();
@@ -640,7 +476,7 @@ absl::StatusOr<T> LookAt(Machine* machine, SimOp op, const std::string& path,
     machine->observer(machine->calls + 1);
   }
   const std::lock_guard lock(machine->mutex);
-  const Verdict verdict = machine->Begin(op, path, 0, 0);
+  const SimVerdict verdict = machine->Begin(op, path, 0, 0);
   if (!verdict.status.ok()) return machine->End(op, path, verdict.status);
   absl::StatusOr<T> answer = look();
   const absl::Status status = machine->End(op, path, answer.status());
@@ -740,7 +576,8 @@ absl::StatusOr<std::unique_ptr<FileLock>> SimFileSystem::Lock(
     const Path& path) {
   if (machine_->observer) machine_->observer(machine_->calls + 1);
   const std::lock_guard lock(machine_->mutex);
-  const Verdict verdict = machine_->Begin(SimOp::kCreate, path.native(), 0, 0);
+  const SimVerdict verdict =
+      machine_->Begin(SimOp::kCreate, path.native(), 0, 0);
   const auto end = [&](const absl::Status& status) {
     return machine_->End(SimOp::kCreate, path.native(), status);
   };

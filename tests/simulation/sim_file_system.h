@@ -46,6 +46,8 @@
 
 namespace hourglass {
 
+struct SimMachine;
+
 class SimFileSystem final : public FileSystem {
  public:
   SimFileSystem(VirtualClock* clock, const FaultPlan& plan, uint64_t seed,
@@ -107,7 +109,7 @@ class SimFileSystem final : public FileSystem {
   absl::StatusOr<uint64_t> FreeSpace(const Path& dir) override;
 
  private:
-  struct Machine;
+  using Machine = SimMachine;
   class OpenFile;
   class HeldLock;
 
