@@ -110,6 +110,7 @@ void Sequencer::FillDelivered(CommitGroup* group) {
                              item.payload, item.payload_hash);
       const absl::Status applied = state_->applier.Delivered(record);
       if (!applied.ok()) return Stop(applied);
+      if (!batch.mark_only) NoteReady(group);
       group->delivered_due_ms.push_back(item.entry.due_ms);
     }
     group->ready_messages += batch.items.size();
@@ -118,6 +119,14 @@ void Sequencer::FillDelivered(CommitGroup* group) {
     state_->hand.marks().Sequenced(batch.token, from, group->builder.end());
     delivered_.pop_front();
   }
+}
+
+void Sequencer::NoteReady(CommitGroup* group) {
+  const std::string& topic = state_->applier.last_topic();
+  // Mostly the same one again.
+  if (group->ready_topics.size() == 1 && *group->ready_topics.begin() == topic)
+    return;
+  group->ready_topics.insert(topic);
 }
 
 void Sequencer::FillOps(CommitGroup* group, int64_t now_ms) {
@@ -266,6 +275,7 @@ absl::StatusOr<Handle> Sequencer::Place(const Op& op, std::string_view payload,
     const absl::Status applied = state_->applier.Ready(record);
     if (!applied.ok()) Stop(applied);
     ++group->ready_messages;
+    NoteReady(group);
     ++counters_.at_once;
     return Handle();
   }

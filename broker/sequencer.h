@@ -82,6 +82,8 @@ class Sequencer {
 
   bool HasRoom(const CommitGroup& group, size_t bytes) const;
   void FillDelivered(CommitGroup* group);
+  // The topic of the record that was applied last has a message more.
+  void NoteReady(CommitGroup* group);
   void FillOps(CommitGroup* group, int64_t now_ms);
   void One(Op* op, std::string_view payload, int64_t now_ms,
            CommitGroup* group);

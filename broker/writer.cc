@@ -339,7 +339,11 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
     op.done(op.result);
   }
   if (group->ready_messages > 0) CrashPoint("ready.durable_not_told");
-  if (status.ok()) listener_.on_durable(group->ready_messages);
+  if (!status.ok()) return;
+  if (group->ready_messages > 0 && listener_.on_ready) {
+    listener_.on_ready(*group);
+  }
+  listener_.on_durable(group->ready_messages);
 }
 
 void Writer::Fail(const absl::Status& status) {

@@ -48,6 +48,8 @@ class Writer {
   struct Listener {
     std::function<void(int64_t due_ms)> on_arrival;
     std::function<void(uint64_t ready)> on_durable;
+    // Before on_durable, if messages became readable.
+    std::function<void(const CommitGroup&)> on_ready = nullptr;
   };
 
   Writer(StoreState* state, Staging* staging, Listener listener);

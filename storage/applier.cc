@@ -60,6 +60,7 @@ absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
 absl::Status Applier::AppendToQueue(const LogRecord& record) {
   const PeekedMessage message = PeekMessage(record.payload);
   if (message.topic.empty()) return DoesNotFit(record, "holds no message");
+  if (last_topic_ != message.topic) last_topic_ = std::string(message.topic);
   const uint32_t tag = message.tag.empty() ? 0 : IdHash(message.tag);
   return queues_.Append(message.topic, {record.offset, record.size(), tag})
       .status();

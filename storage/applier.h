@@ -94,6 +94,8 @@ class Applier {
   const GroupProgress* Progress(std::string_view topic,
                                 std::string_view group) const;
   const GroupProgressMap& progress() const { return progress_; }
+  // Where the last Ready or Delivered record went.
+  const std::string& last_topic() const { return last_topic_; }
 
   // Every message of the hour is done: the next checkpoint says so, and
   // RemoveRetired, to be called when that is durable, unlinks its files.
@@ -126,6 +128,7 @@ class Applier {
   QueueTable queues_;
   GroupProgressMap progress_;
   std::set<const GroupProgressMap::value_type*> progress_changed_;
+  std::string last_topic_;
   std::map<Hour, DeliveredCount> delivered_;
   std::set<Hour> delivered_changed_;
   PendingCount pending_;
