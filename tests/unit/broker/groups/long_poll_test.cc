@@ -14,6 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 class LongPollTest : public testing::Test {
  protected:
@@ -95,6 +96,36 @@ TEST_F(LongPollTest, ACancelledOneTakesNothing) {
   world_.groups->CancelReceive(UINT64_MAX);
   world_.Put("a");
   EXPECT_THAT(Bodies(world_.Receive()), ElementsAre("a"));
+}
+
+TEST_F(LongPollTest, OneThatIsCancelledWhileItIsServedTakesNothing) {
+  uint64_t id = 0;
+  ReceiveRequest request = world_.Request();
+  request.filter = [&](const Message& message) {
+    if (message.body == "b") world_.groups->CancelReceive(id);
+    return true;
+  };
+  for (const bool fifo : {false, true}) {
+    world_.settings.fifo = fifo;
+    world_.groups->Configure("g", world_.settings);
+    const auto poll = Start(20'000, request);
+    id = poll->id;
+    const MessageView a = TestStore::View("a", kDueNow);
+    MessageView b = TestStore::View("b", kDueNow);
+    b.properties.emplace_back(kMessageGroupProperty, "group");
+    for (const auto& put : world_.box.store->PutMany({a, b})) {
+      ASSERT_TRUE(put.ok()) << put.status();
+    }
+    world_.Settle();
+    ASSERT_TRUE(poll->answer);
+    EXPECT_TRUE(absl::IsCancelled(poll->answer->status()));
+    const auto leases = world_.Receive();
+    EXPECT_THAT(Bodies(leases), UnorderedElementsAre("a", "b"));
+    for (const Lease& lease : leases) {
+      EXPECT_EQ(lease.attempt, 1) << "nobody got it before";
+      EXPECT_TRUE(world_.Ack(lease).ok());
+    }
+  }
 }
 
 TEST_F(LongPollTest, ServedInTheOrderInWhichTheyCame) {
