@@ -14,7 +14,7 @@
 #include "storage/checkpoint_format.h"
 #include "storage/mutex.h"
 #include "storage/rocks_file_system.h"
-#include "storage/sst_footer.h"
+#include "storage/sst_tail.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
