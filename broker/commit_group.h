@@ -45,6 +45,10 @@ struct CommitGroup {
   bool wants_sync = false;  // a barrier: sync whatever the policy
   absl::Status status;      // of writing it
 
+  // Nothing to write, nobody to tell.
+  bool empty() const {
+    return builder.records() == 0 && puts.empty() && ops.empty();
+  }
   void Clear() {
     puts.clear();
     ops.clear();

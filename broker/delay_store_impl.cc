@@ -655,7 +655,9 @@ bool DelayStoreImpl::Step() {
 }
 
 int64_t DelayStoreImpl::NextStepMs() {
-  return std::min(deliverer_.NextWakeMs(NowMs()), checkpointer_.NextDueMs());
+  const int64_t now_ms = NowMs();
+  return std::min({deliverer_.NextWakeMs(now_ms), writer_.NextWakeMs(now_ms),
+                   checkpointer_.NextDueMs()});
 }
 
 }  // namespace hourglass

@@ -63,6 +63,9 @@ class Writer {
 
   // One group: fill, write, tell. True if there was one.
   bool RunOnce();
+  // When RunOnce should be called again though nothing new came, because
+  // what there is waits for room on the disk; INT64_MAX: it waits for nothing.
+  int64_t NextWakeMs(int64_t now_ms) const;
 
   // What consumers may see: acknowledged, by the sync policy.
   LogOffset acknowledged() const { return LogOffset(acknowledged_.load()); }
@@ -100,6 +103,7 @@ class Writer {
   void Fail(const absl::Status& status);
   absl::Status Failure();
   CommitGroup* TakeFree();
+  void GiveBack(CommitGroup* group);
   void HandOver(CommitGroup* group);
 
   StoreState* const state_;

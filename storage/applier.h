@@ -64,7 +64,13 @@ class Applier {
   // Recovery: takes over the checkpoint's facts and cuts the files to them.
   absl::Status Restore(const CheckpointState& state);
 
-  // The number that the next record of `hour` will have.
+  // To be asked before a record is made for Ready, Delayed, Delivered or
+  // Cancel. RESOURCE_EXHAUSTED: on a full disk the files' buffers have grown
+  // to their bound.
+  absl::Status HasRoom();
+
+  // The number that the next record of `hour` will have. RESOURCE_EXHAUSTED:
+  // the hour is full, or the disk has no room for its files.
   absl::StatusOr<RecordNumber> NextNumber(Hour hour);
 
   // One method a record kind. Each takes the record as it stands in the log;

@@ -259,8 +259,9 @@ absl::Status HourSegment::Flush() {
   return absl::OkStatus();
 }
 
+// A full disk is no broken file: what was written is written again.
 absl::Status HourSegment::Broken(absl::Status status) {
-  broken_ = status;
+  if (!absl::IsResourceExhausted(status)) broken_ = status;
   return status;
 }
 
