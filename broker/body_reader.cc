@@ -28,7 +28,14 @@ absl::StatusOr<std::shared_ptr<HourSegment>> BodyReader::OpenSegment(
   ASSIGN_OR_RETURN(auto segment, state_->applier.hours().ForRead(hour));
   if (upto > segment->flushed()) {
     const absl::Status flushed = segment->Flush();
-    unwritten_ = absl::IsResourceExhausted(flushed);
+    unwritten_ = !flushed.ok();
+    // Now, not when the next checkpoint meets it: messages that could be read
+    // would come before those of their millisecond that could not.
+    if (unwritten_ && !absl::IsResourceExhausted(flushed) &&
+        state_->failure.ok()) {
+      state_->failure = absl::UnavailableError(
+          absl::StrCat("the store stopped: ", flushed.message()));
+    }
     RETURN_IF_ERROR(flushed);
   }
   return segment;
@@ -123,7 +130,7 @@ void BodyReader::ReadRun(const HourSegment& segment, const Run& run,
 void BodyReader::LeaveOut(const DueEntry& entry, const absl::Status& why) {
   // Damage stays, and so does a file that is not there.
   const bool for_good = absl::IsDataLoss(why) || absl::IsNotFound(why);
-  // What waits for room on the disk is whole, and keeps.
+  // What is not in the file is whole in the buffer, or in the log.
   if (later_ != nullptr && (unwritten_ || (retry_ && !for_good))) {
     later_->push_back(entry);
   } else {

@@ -36,7 +36,8 @@ class BodyReader {
 
   // `later` null: everything unreadable is reported. Otherwise it gets what
   // may be readable later: with `retry` all that is not damaged or missing,
-  // without it only what waits for room on the disk.
+  // without it only what could not be written to the hour's files. If that is
+  // for another reason than a full disk, the store stops.
   std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries,
                                        std::vector<DueEntry>* later = nullptr,
                                        bool retry = true);
@@ -63,7 +64,7 @@ class BodyReader {
   const Lost lost_;
   std::vector<DueEntry>* later_ = nullptr;  // of the Read that runs
   bool retry_ = false;
-  bool unwritten_ = false;  // the segment's buffers wait for a full disk
+  bool unwritten_ = false;  // what the segment buffers could not be written
 };
 
 }  // namespace hourglass

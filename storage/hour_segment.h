@@ -110,9 +110,9 @@ class HourSegment {
     return log_buffer_.capacity() + index_buffer_.capacity();
   }
   // Writes both buffers to the files, bodies first. RESOURCE_EXHAUSTED: the
-  // disk is full, the buffers are kept, and a later Flush writes them. On any
-  // other error nothing more may be appended (the store stops): it is kept
-  // and returned ever after.
+  // disk is full, the buffers are kept, and a later Flush writes them. After
+  // any other error nothing more may be appended (the store stops):
+  // UNAVAILABLE, then and ever after.
   absl::Status Flush();
   // Gives back empty buffers that have grown beyond `keep_bytes` each.
   void TrimBuffers(size_t keep_bytes);
@@ -168,7 +168,7 @@ class HourSegment {
   void AppendIndex(IndexRecord* record);
   absl::Status WhyNotAppend(size_t payload_bytes, uint64_t ms) const;
   bool IsFull() const { return facts_.last == RecordNumber::Max(); }
-  absl::Status Broken(absl::Status status);
+  absl::Status Broken(const absl::Status& status);
 
   absl::Status CheckNumber(RecordNumber number) const;
   uint64_t IndexOffset(RecordNumber number) const;

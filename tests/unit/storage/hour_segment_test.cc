@@ -437,11 +437,11 @@ TEST(HourSegment, AFailedFlushIsFinal) {
     PutMessage(segment.get(), "m", 0);
     files.fs.FailAfter(MemoryOp::kWrite, nth, absl::DataLossError("bad"),
                        false);
-    EXPECT_TRUE(absl::IsDataLoss(segment->Flush()));
+    EXPECT_TRUE(absl::IsUnavailable(segment->Flush()));
     EXPECT_EQ(segment->flushed(), RecordNumber{0});
     const uint64_t writes = files.fs.operations(MemoryOp::kWrite);
-    EXPECT_TRUE(absl::IsDataLoss(segment->Flush()));
-    EXPECT_TRUE(absl::IsDataLoss(
+    EXPECT_TRUE(absl::IsUnavailable(segment->Flush()));
+    EXPECT_TRUE(absl::IsUnavailable(
         segment->Append("m", HashBytes("m"), StartMs(kTestHour), 0).status()));
     EXPECT_EQ(files.fs.operations(MemoryOp::kWrite), writes) << "tried again";
   }
