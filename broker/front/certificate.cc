@@ -80,8 +80,8 @@ bool Describe(X509* certificate, EVP_PKEY* key, int64_t now_s,
          ASN1_INTEGER_set_int64(X509_get_serialNumber(certificate), serial) ==
              1 &&
          // A client's clock may be behind ours.
-         ASN1_TIME_set(X509_getm_notBefore(certificate),
-                       now_s - kDaySeconds) != nullptr &&
+         ASN1_TIME_set(X509_getm_notBefore(certificate), now_s - kDaySeconds) !=
+             nullptr &&
          ASN1_TIME_set(X509_getm_notAfter(certificate),
                        now_s + kValidSeconds) != nullptr &&
          X509_set_pubkey(certificate, key) == 1 &&
@@ -118,8 +118,8 @@ Bio Reader(const std::string& text) {
 // A wrong file should be named at the start, not by each client's handshake.
 absl::Status CheckPair(const Certificate& certificate, const Path& chain,
                        const Path& key) {
-  const X509Owner x509(PEM_read_bio_X509(
-      Reader(certificate.chain_pem).get(), nullptr, nullptr, nullptr));
+  const X509Owner x509(PEM_read_bio_X509(Reader(certificate.chain_pem).get(),
+                                         nullptr, nullptr, nullptr));
   if (x509 == nullptr) {
     return absl::InvalidArgumentError(
         Concat(chain.native(), ": expected a certificate in PEM"));
@@ -142,8 +142,10 @@ absl::StatusOr<std::string> ReadAll(FileSystem* fs, const Path& path) {
   ASSIGN_OR_RETURN(const uint64_t size, file->Size());
   if (size > kPemBytesMax) {
     return absl::InvalidArgumentError(
-        Concat(path.native(), ": ", size, " bytes; expected a PEM file of at "
-               "most ", kPemBytesMax));
+        Concat(path.native(), ": ", size,
+               " bytes; expected a PEM file of at "
+               "most ",
+               kPemBytesMax));
   }
   std::string text(size, '\0');
   ASSIGN_OR_RETURN(const size_t n, file->ReadAt(0, size, text.data()));

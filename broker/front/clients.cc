@@ -21,8 +21,7 @@ bool Clients::Learn(std::string_view client_id,
   if (client == nullptr) return false;
   client->long_poll_ms.reset();
   if (settings.subscription().has_long_polling_timeout()) {
-    client->long_poll_ms =
-        MsOf(settings.subscription().long_polling_timeout());
+    client->long_poll_ms = MsOf(settings.subscription().long_polling_timeout());
   }
   client->publishes.clear();
   for (const proto::Resource& topic : settings.publishing().topics()) {

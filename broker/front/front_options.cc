@@ -35,10 +35,10 @@ absl::Status FrontOptions::Validate() const {
   positive(handshake_ms, "handshake_ms");
   status.Update(Expect(topic_bytes_max > 0 && topic_bytes_max <= 200,
                        "topic_bytes_max", "1 to 200"));
-  status.Update(Expect(body_bytes_max <= request_bytes_max,
-                       "request_bytes_max", "at least body_bytes_max"));
-  status.Update(Expect(invisible_ms_min <= invisible_ms_max,
-                       "invisible_ms_max", "at least invisible_ms_min"));
+  status.Update(Expect(body_bytes_max <= request_bytes_max, "request_bytes_max",
+                       "at least body_bytes_max"));
+  status.Update(Expect(invisible_ms_min <= invisible_ms_max, "invisible_ms_max",
+                       "at least invisible_ms_min"));
   status.Update(Expect(dedupe_window_ms >= 0, "dedupe_window_ms",
                        "0 or more; 0 switches it off"));
   status.Update(Expect(drain_ms >= 0, "drain_ms", "0 or more"));

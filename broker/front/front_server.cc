@@ -59,16 +59,16 @@ class FrontServerImpl final : public FrontServer {
     ASSIGN_OR_RETURN(topics_, Topics::From(config_.options));
     groups_ = std::make_unique<ConsumerGroups>(store_, clock_,
                                                WithDefaults(config_.groups));
-    FrontParts parts{store_, groups_.get(), clock_, &topics_, config_.host,
-                     config_.port};
+    FrontParts parts{store_,   groups_.get(), clock_,
+                     &topics_, config_.host,  config_.port};
     service_ = std::make_unique<FrontService>(parts, config_.options);
     RETURN_IF_ERROR(StartServer());
     ListenerHooks hooks;
     hooks.tls = HandTo(tls_.get());
     hooks.plaintext = HandTo(plaintext_.get());
-    ASSIGN_OR_RETURN(listener_, Listener::Start(config_.host, config_.port,
-                                                std::move(hooks),
-                                                config_.options, clock_));
+    ASSIGN_OR_RETURN(
+        listener_, Listener::Start(config_.host, config_.port, std::move(hooks),
+                                   config_.options, clock_));
     return absl::OkStatus();
   }
 
@@ -117,8 +117,9 @@ class FrontServerImpl final : public FrontServer {
     grpc::ResourceQuota quota("hourglass");
     quota.Resize(options.requests_bytes_max);
     builder->SetResourceQuota(quota);
-    builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                                kClientPingMsMin);
+    builder->AddChannelArgument(
+        GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+        kClientPingMsMin);
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kServerPingMs);
     builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

@@ -85,9 +85,9 @@ FrontService::Unary* FrontService::QueryAssignment(
   return reactor;
 }
 
-FrontService::Unary* FrontService::Heartbeat(Context* context,
-                                             const proto::HeartbeatRequest*,
-                                             proto::HeartbeatResponse* response) {
+FrontService::Unary* FrontService::Heartbeat(
+    Context* context, const proto::HeartbeatRequest*,
+    proto::HeartbeatResponse* response) {
   // Also from clients whose Settings were never seen: after a restart some
   // say them again only minutes later.
   const Caller caller = Caller::From(*context);
@@ -124,10 +124,11 @@ FrontService::Unary* FrontService::SendMessage(
 FrontService::Unary* FrontService::RecallMessage(
     Context* context, const proto::RecallMessageRequest* request,
     proto::RecallMessageResponse* response) {
-  const Verdict verdict = CheckCaller(Caller::From(*context));
+  const Caller caller = Caller::From(*context);
+  const Verdict verdict = CheckCaller(caller);
   if (!verdict.ok()) return End(context, verdict, response);
   Unary* const reactor = context->DefaultReactor();
-  recaller_.Recall(*request, response, Finisher(reactor));
+  recaller_.Recall(*request, caller.dialect, response, Finisher(reactor));
   return reactor;
 }
 
@@ -162,9 +163,9 @@ FrontService::ReceiveMessage(Context* context,
   ReceiveTerms terms;
   Verdict verdict = CheckCaller(caller);
   if (verdict.ok()) {
-    verdict = terms.Read(*request, caller,
-                         clients_.LongPollMs(caller.client_id), options_,
-                         parts_.clock->NowMs());
+    verdict =
+        terms.Read(*request, caller, clients_.LongPollMs(caller.client_id),
+                   options_, parts_.clock->NowMs());
   }
   if (verdict.ok()) verdict = parts_.topics->CheckExists(terms.request.topic);
   if (!verdict.ok()) return ReceiveCall::Refuse(verdict, ReceiveParts());

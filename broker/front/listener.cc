@@ -48,8 +48,8 @@ absl::StatusOr<int> ListenOn(const std::string& host, int port) {
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> free(found,
                                                                 freeaddrinfo);
-  const int fd = socket(found->ai_family,
-                        SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  const int fd =
+      socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return SocketError("socket for", host, port);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -201,8 +201,7 @@ void Listener::Peek(int fd) {
 }
 
 void Listener::HandOn(int fd, FirstByte first) {
-  const auto& hook =
-      first == FirstByte::kTls ? hooks_.tls : hooks_.plaintext;
+  const auto& hook = first == FirstByte::kTls ? hooks_.tls : hooks_.plaintext;
   if (first == FirstByte::kOther || hook == nullptr) {
     refused_.fetch_add(1);
     Drop(fd);

@@ -8,7 +8,8 @@
 //   hooks.tls = [&](int fd) { ... };       // owns fd from now on
 //   hooks.plaintext = [&](int fd) { ... };
 //   ASSIGN_OR_RETURN(auto listener,
-//                    Listener::Start("127.0.0.1", 8081, hooks, options, clock));
+//                    Listener::Start("127.0.0.1", 8081, hooks, options,
+//                    clock));
 //
 // A missing hook means that such connections are closed. So are those that
 // say nothing for handshake_ms, those above handshakes_max that say nothing

@@ -40,9 +40,9 @@ absl::StatusOr<MessageFilter> MakeFilter(
     const proto::FilterExpression& expression) {
   const std::string_view text = Trim(expression.expression());
   if (text.size() > kExpressionBytesMax) {
-    return absl::InvalidArgumentError(
-        Concat("filter: ", text.size(), " bytes; expected at most ",
-               kExpressionBytesMax));
+    return absl::InvalidArgumentError(Concat("filter: ", text.size(),
+                                             " bytes; expected at most ",
+                                             kExpressionBytesMax));
   }
   if (expression.type() == proto::SQL) {
     return absl::InvalidArgumentError(

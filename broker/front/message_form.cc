@@ -45,11 +45,10 @@ void SetSystemPart(const Message& message, proto::SystemProperties* system) {
   SetDigest(system, message.body);
   system->set_body_encoding(
       EnumOf(PropertyOf(message, kEncodingProperty), proto::IDENTITY));
-  const auto kind =
-      EnumOf(PropertyOf(message, kTypeProperty), proto::NORMAL);
+  const auto kind = EnumOf(PropertyOf(message, kTypeProperty), proto::NORMAL);
   system->set_message_type(kind);
-  const int64_t born_ms = NumberOf(PropertyOf(message, kBornMsProperty),
-                                   message.stored_ms);
+  const int64_t born_ms =
+      NumberOf(PropertyOf(message, kBornMsProperty), message.stored_ms);
   *system->mutable_born_timestamp() = TimestampOfMs(born_ms);
   system->set_born_host(std::string(PropertyOf(message, kBornHostProperty)));
   *system->mutable_store_timestamp() = TimestampOfMs(message.stored_ms);
@@ -102,8 +101,7 @@ StoredForm::StoredForm(const proto::Message& message, std::string_view topic) {
     AddProperty(kTypeProperty, absl::StrCat(static_cast<int>(kind)));
   }
   if (system.body_encoding() == proto::GZIP) {
-    AddProperty(kEncodingProperty,
-                absl::StrCat(static_cast<int>(proto::GZIP)));
+    AddProperty(kEncodingProperty, absl::StrCat(static_cast<int>(proto::GZIP)));
   }
   if (system.has_born_timestamp()) {
     AddProperty(kBornMsProperty, absl::StrCat(MsOf(system.born_timestamp())));

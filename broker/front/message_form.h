@@ -46,8 +46,7 @@ inline constexpr std::string_view kHalfClientProperty = "__hg.client";
 inline constexpr std::string_view kHalfChecksProperty = "__hg.checks";
 inline constexpr std::string_view kHalfWaitProperty = "__hg.wait";
 // What consumers of a committed transaction's message find its id under.
-inline constexpr std::string_view kTransactionIdProperty =
-    "__transactionId__";
+inline constexpr std::string_view kTransactionIdProperty = "__transactionId__";
 
 // What the message is by its content; what the client says of it does not
 // count, but for TRANSACTION.

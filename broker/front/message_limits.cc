@@ -64,7 +64,8 @@ Verdict Refuse(proto::Code code, std::string text) {
 
 Verdict CheckId(const proto::SystemProperties& system) {
   const std::string& id = system.message_id();
-  if (!IsBlank(id) && id.size() <= kIdBytesMax && !HasControlCharacter(id)) {
+  if (!IsBlankText(id) && id.size() <= kIdBytesMax &&
+      !HasControlCharacter(id)) {
     return {};
   }
   return Refuse(proto::ILLEGAL_MESSAGE_ID,
@@ -104,7 +105,7 @@ Verdict CheckDigest(const proto::Message& message) {
 Verdict CheckTag(const proto::SystemProperties& system) {
   if (!system.has_tag()) return {};
   const std::string& tag = system.tag();
-  const bool bad = IsBlank(tag) || tag.find('|') != std::string::npos ||
+  const bool bad = IsBlankText(tag) || tag.find('|') != std::string::npos ||
                    HasControlCharacter(tag);
   if (!bad) return {};
   return Refuse(proto::ILLEGAL_MESSAGE_TAG,
@@ -113,7 +114,7 @@ Verdict CheckTag(const proto::SystemProperties& system) {
 
 Verdict CheckKeys(const proto::SystemProperties& system) {
   for (const std::string& key : system.keys()) {
-    if (IsBlank(key) || HasControlCharacter(key)) {
+    if (IsBlankText(key) || HasControlCharacter(key)) {
       return Refuse(proto::ILLEGAL_MESSAGE_KEY,
                     "key: expected some text without control characters");
     }
@@ -125,22 +126,21 @@ Verdict CheckMessageGroup(const proto::SystemProperties& system,
                           const FrontOptions& options) {
   if (!system.has_message_group()) return {};
   const std::string& group = system.message_group();
-  if (!IsBlank(group) && group.size() <= options.message_group_bytes_max &&
+  if (!IsBlankText(group) && group.size() <= options.message_group_bytes_max &&
       !HasControlCharacter(group)) {
     return {};
   }
-  return Refuse(proto::ILLEGAL_MESSAGE_GROUP,
-                Concat("message group: ", group.size(),
-                       " bytes; expected 1 to ",
-                       options.message_group_bytes_max,
-                       " (message_group_bytes_max), and no control characters"));
+  return Refuse(
+      proto::ILLEGAL_MESSAGE_GROUP,
+      Concat("message group: ", group.size(), " bytes; expected 1 to ",
+             options.message_group_bytes_max,
+             " (message_group_bytes_max), and no control characters"));
 }
 
 Verdict CheckProperty(std::string_view name) {
-  if (IsBlank(name) || HasControlCharacter(name)) {
-    return Refuse(
-        proto::ILLEGAL_MESSAGE_PROPERTY_KEY,
-        "property: expected a name without control characters");
+  if (IsBlankText(name) || HasControlCharacter(name)) {
+    return Refuse(proto::ILLEGAL_MESSAGE_PROPERTY_KEY,
+                  "property: expected a name without control characters");
   }
   if (!IsReservedProperty(name)) return {};
   return Refuse(proto::ILLEGAL_MESSAGE_PROPERTY_KEY,
@@ -151,10 +151,10 @@ Verdict CheckProperties(const proto::Message& message,
                         const FrontOptions& options) {
   const auto& properties = message.user_properties();
   if (properties.size() > options.user_properties_max) {
-    return Refuse(proto::MESSAGE_PROPERTIES_TOO_LARGE,
-                  Concat("properties: ", properties.size(),
-                         "; expected at most ", options.user_properties_max,
-                         " (user_properties_max)"));
+    return Refuse(
+        proto::MESSAGE_PROPERTIES_TOO_LARGE,
+        Concat("properties: ", properties.size(), "; expected at most ",
+               options.user_properties_max, " (user_properties_max)"));
   }
   size_t bytes = 0;
   for (const auto& [name, value] : properties) {
@@ -162,10 +162,10 @@ Verdict CheckProperties(const proto::Message& message,
     if (Verdict verdict = CheckProperty(name); !verdict.ok()) return verdict;
   }
   if (bytes <= options.user_properties_bytes_max) return {};
-  return Refuse(
-      proto::MESSAGE_PROPERTIES_TOO_LARGE,
-      Concat("properties: ", bytes, " bytes; expected at most ",
-             options.user_properties_bytes_max, " (user_properties_bytes_max)"));
+  return Refuse(proto::MESSAGE_PROPERTIES_TOO_LARGE,
+                Concat("properties: ", bytes, " bytes; expected at most ",
+                       options.user_properties_bytes_max,
+                       " (user_properties_bytes_max)"));
 }
 
 Verdict CheckKind(const proto::SystemProperties& system) {

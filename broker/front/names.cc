@@ -45,7 +45,7 @@ bool HasControlCharacter(std::string_view text) {
   });
 }
 
-bool IsBlank(std::string_view text) {
+bool IsBlankText(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos;
 }
 

@@ -26,7 +26,7 @@ std::string StoreName(const proto::Resource& resource);
 // Letters, digits, '%', '|', '_' and '-'.
 bool IsNameText(std::string_view name);
 bool HasControlCharacter(std::string_view text);
-bool IsBlank(std::string_view text);
+bool IsBlankText(std::string_view text);
 
 // ILLEGAL_TOPIC and ILLEGAL_CONSUMER_GROUP.
 Verdict CheckTopicName(const proto::Resource& topic,

@@ -10,26 +10,29 @@
 namespace hourglass {
 namespace {
 
-Verdict NotFound(std::string text) {
-  return Verdict::Refuse(proto::MESSAGE_NOT_FOUND, std::move(text));
+Verdict NotFound(Dialect dialect, std::string text) {
+  const proto::Code code =
+      dialect == Dialect::kPython ? proto::NOT_FOUND : proto::MESSAGE_NOT_FOUND;
+  return Verdict::Refuse(code, std::move(text));
 }
 
-Verdict VerdictOfCancel(const absl::StatusOr<CancelAnswer>& answer) {
+Verdict VerdictOfCancel(const absl::StatusOr<CancelAnswer>& answer,
+                        Dialect dialect) {
   if (!answer.ok()) return VerdictOf(answer.status());
   switch (*answer) {
     case CancelAnswer::kCancelled:
       return {};
     case CancelAnswer::kAlreadyDelivered:
-      return NotFound("too late: the message was delivered, or is recalled");
+      return NotFound(dialect, "too late: the message was delivered");
     case CancelAnswer::kNeverExisted:
-      return NotFound("this server has never had such a message");
+      return NotFound(dialect, "this server has never had such a message");
   }
   return {};
 }
 
-Verdict VerdictOfHandle(const absl::Status& status) {
+Verdict VerdictOfHandle(const absl::Status& status, Dialect dialect) {
   if (absl::IsNotFound(status)) {
-    return NotFound(std::string(status.message()));
+    return NotFound(dialect, std::string(status.message()));
   }
   return VerdictOf(status);
 }
@@ -37,14 +40,14 @@ Verdict VerdictOfHandle(const absl::Status& status) {
 }  // namespace
 
 void Recaller::Recall(const proto::RecallMessageRequest& request,
-                      proto::RecallMessageResponse* response,
+                      Dialect dialect, proto::RecallMessageResponse* response,
                       absl::AnyInvocable<void()> done) {
   Verdict verdict = CheckTopicName(request.topic(), options_);
   absl::StatusOr<RecallHandle> handle;
   if (verdict.ok()) {
     handle = RecallHandle::Parse(request.recall_handle(),
                                  StoreName(request.topic()));
-    verdict = VerdictOfHandle(handle.status());
+    verdict = VerdictOfHandle(handle.status(), dialect);
   }
   if (!verdict.ok()) {
     *response->mutable_status() = ToProto(verdict);
@@ -53,9 +56,9 @@ void Recaller::Recall(const proto::RecallMessageRequest& request,
   }
   store_->CancelAsync(
       handle->handle,
-      [response, id = handle->message_id, done = std::move(done)](
-          absl::StatusOr<CancelAnswer> answer) mutable {
-        const Verdict verdict = VerdictOfCancel(answer);
+      [response, dialect, id = handle->message_id,
+       done = std::move(done)](absl::StatusOr<CancelAnswer> answer) mutable {
+        const Verdict verdict = VerdictOfCancel(answer, dialect);
         *response->mutable_status() = ToProto(verdict);
         if (verdict.ok()) response->set_message_id(std::move(id));
         done();

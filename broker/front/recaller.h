@@ -8,6 +8,9 @@
 // MESSAGE_NOT_FOUND: it is delivered already, or there never was one.
 // BAD_REQUEST: the text is no recall handle.
 //
+// Python's client takes MESSAGE_NOT_FOUND for "nothing to receive", and so for
+// a success: it is told NOT_FOUND.
+//
 // Threads: any. `done` runs in the caller's thread or the store's.
 //
 // Keeps promise 4: recalled, too late, or never existed; nothing between.
@@ -15,6 +18,7 @@
 #define HOURGLASS_BROKER_FRONT_RECALLER_H_
 
 #include "absl/functional/any_invocable.h"
+#include "broker/front/caller.h"
 #include "broker/front/front_options.h"
 #include "broker/front/proto.h"
 #include "hourglass/delay_store.h"
@@ -27,7 +31,7 @@ class Recaller {
       : store_(store), options_(options) {}
 
   // `response` lives until `done` has run.
-  void Recall(const proto::RecallMessageRequest& request,
+  void Recall(const proto::RecallMessageRequest& request, Dialect dialect,
               proto::RecallMessageResponse* response,
               absl::AnyInvocable<void()> done);
 

@@ -15,8 +15,7 @@ namespace hourglass {
 namespace {
 
 // A fault of one message refuses all, and clients count the entries.
-void RefuseAll(const Verdict& verdict,
-               const proto::SendMessageRequest& request,
+void RefuseAll(const Verdict& verdict, const proto::SendMessageRequest& request,
                proto::SendMessageResponse* response) {
   *response->mutable_status() = ToProto(verdict);
   for (const proto::Message& message : request.messages()) {
@@ -95,10 +94,10 @@ Verdict Sender::Check(const proto::SendMessageRequest& request) const {
     return Verdict::Refuse(proto::MESSAGE_CORRUPTED, "no message to send");
   }
   if (count > options_.batch_messages_max) {
-    return Verdict::Refuse(proto::MESSAGE_CORRUPTED,
-                           Concat(count, " messages; expected at most ",
-                                  options_.batch_messages_max,
-                                  " (batch_messages_max)"));
+    return Verdict::Refuse(
+        proto::MESSAGE_CORRUPTED,
+        Concat(count, " messages; expected at most ",
+               options_.batch_messages_max, " (batch_messages_max)"));
   }
   const proto::Resource& topic = request.messages(0).topic();
   if (Verdict verdict = CheckTopicName(topic, options_); !verdict.ok()) {
@@ -128,9 +127,8 @@ void Sender::Send(const proto::SendMessageRequest& request,
     return;
   }
   const int count = request.messages_size();
-  auto join =
-      std::make_shared<Join>(count, StoreName(request.messages(0).topic()),
-                             response, std::move(done));
+  auto join = std::make_shared<Join>(
+      count, StoreName(request.messages(0).topic()), response, std::move(done));
   for (int i = 0; i < count; ++i) {
     SendOne(request.messages(i), join->topic, client_id, join, i);
   }

@@ -19,8 +19,7 @@ void SetProducerBackoff(const FrontOptions& options,
   policy->set_max_attempts(options.producer_attempts_max);
   proto::ExponentialBackoff* const backoff =
       policy->mutable_exponential_backoff();
-  *backoff->mutable_initial() =
-      DurationOfMs(options.producer_backoff_first_ms);
+  *backoff->mutable_initial() = DurationOfMs(options.producer_backoff_first_ms);
   *backoff->mutable_max() = DurationOfMs(options.producer_backoff_max_ms);
   backoff->set_multiplier(2);
 }
@@ -81,8 +80,7 @@ Verdict CheckSettings(const proto::Settings& asked) {
 }
 
 bool IsProducer(const proto::Settings& settings) {
-  return settings.has_publishing() ||
-         settings.client_type() == proto::PRODUCER;
+  return settings.has_publishing() || settings.client_type() == proto::PRODUCER;
 }
 
 bool IsFifoGroup(std::string_view group, const FrontOptions& options) {
@@ -95,10 +93,10 @@ bool IsFifoGroup(std::string_view group, const FrontOptions& options) {
 const std::vector<int64_t>& RetryWaitsMs() {
   constexpr int64_t kSecond = 1000, kMinute = 60'000, kHour = 3'600'000;
   static const std::vector<int64_t>* const waits = new std::vector<int64_t>{
-      1 * kSecond,  5 * kSecond,  10 * kSecond, 30 * kSecond, 1 * kMinute,
-      2 * kMinute,  3 * kMinute,  4 * kMinute,  5 * kMinute,  6 * kMinute,
-      7 * kMinute,  8 * kMinute,  9 * kMinute,  10 * kMinute, 20 * kMinute,
-      30 * kMinute, 1 * kHour,    2 * kHour};
+      1 * kSecond,  5 * kSecond, 10 * kSecond, 30 * kSecond, 1 * kMinute,
+      2 * kMinute,  3 * kMinute, 4 * kMinute,  5 * kMinute,  6 * kMinute,
+      7 * kMinute,  8 * kMinute, 9 * kMinute,  10 * kMinute, 20 * kMinute,
+      30 * kMinute, 1 * kHour,   2 * kHour};
   return *waits;
 }
 
@@ -111,7 +109,8 @@ proto::Settings AnswerSettings(const proto::Settings& asked, Dialect,
     AnswerPublishing(options, answer.mutable_publishing());
   } else {
     SetConsumerBackoff(options, answer.mutable_backoff_policy());
-    AnswerSubscription(asked.client_type(), options, answer.mutable_subscription());
+    AnswerSubscription(asked.client_type(), options,
+                       answer.mutable_subscription());
   }
   // Present, and off: some clients wait for the field.
   answer.mutable_metric()->set_on(false);

@@ -72,8 +72,8 @@ absl::StatusOr<Signature> Signature::Parse(std::string_view header,
   if (!fields.contains("Credential")) return Malformed("Credential=");
   const std::string_view credential = fields["Credential"];
   Signature signature;
-  signature.access_key = std::string(credential.substr(
-      0, std::min(credential.find('/'), credential.size())));
+  signature.access_key = std::string(
+      credential.substr(0, std::min(credential.find('/'), credential.size())));
   signature.hmac_hex = Lower(hmac);
   signature.date_time = std::string(date_time);
   return signature;

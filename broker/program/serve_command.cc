@@ -40,9 +40,9 @@ absl::StatusOr<std::optional<Certificate>> CertificateOf(
     const std::string& host) {
   if (!flags.tls()) return std::nullopt;
   if (!flags.certificate().empty()) {
-    ASSIGN_OR_RETURN(Certificate own,
-                     ReadCertificate(console.file_system, flags.certificate(),
-                                     flags.key()));
+    ASSIGN_OR_RETURN(
+        Certificate own,
+        ReadCertificate(console.file_system, flags.certificate(), flags.key()));
     return own;
   }
   ASSIGN_OR_RETURN(Certificate kept,

@@ -153,7 +153,8 @@ absl::StatusOr<FrontServerConfig> ServeFlags::Config(
   config.port = address.second;
   if (!IsLoopback(config.host) && !allow_public_) {
     return absl::FailedPreconditionError(
-        Concat("--listen ", listen_, ": others reach this address, and this "
+        Concat("--listen ", listen_,
+               ": others reach this address, and this "
                "server does not check credentials; expected 127.0.0.1 or "
                "::1, or --allow-public"));
   }
