@@ -177,8 +177,9 @@ absl::StatusOr<LogOffset> Checkpointer::RetentionFloor() {
 
 absl::StatusOr<LogOffset> Checkpointer::OwedToGroups() {
   LogOffset owed = LogOffset::Max();
-  for (const auto& [key, next] : state_->applier.progress()) {
+  for (const auto& [key, progress] : state_->applier.progress()) {
     const auto& [topic, group] = key;
+    const QueueIndex next = progress.next;
     const QueueFacts facts = state_->applier.queues().Facts(topic);
     if (next >= facts.next) continue;
     // A group may ask for what was removed before it first came.

@@ -107,38 +107,50 @@ absl::Status DelayStoreImpl::CheckOpen() {
 
 bool DelayStoreImpl::Stage(Op* op, std::string_view payload, bool always) {
   op->payload_bytes = static_cast<uint32_t>(payload.size());
-  op->payload_hash = HashBytes(payload);
+  op->payload_hash =
+      HashBytes(payload.substr(0, payload.size() - op->ack_bytes));
   return staging_.Push(std::move(*op), payload, always);
 }
 
-void DelayStoreImpl::PutAsync(const MessageView& message, PutCallback done) {
-  const int64_t now_ms = NowMs();
-  absl::Status refused = CheckOpen();
-  if (refused.ok()) {
-    refused = CheckMessage(message, state_->options, now_ms);
-  }
-  if (refused.ok() && disk_full_.load(std::memory_order_relaxed)) {
-    refused = absl::ResourceExhaustedError(absl::StrCat(
-        "the disk is full: less than ", state_->options.disk_reserve_bytes,
-        " bytes free (disk_reserve_bytes)"));
-  }
-  if (!refused.ok()) return done(refused);
+absl::Status DelayStoreImpl::TooMuchUnsynced() const {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("more than ", state_->options.unsynced_bytes_max,
+                   " bytes wait to become durable (unsynced_bytes_max)"));
+}
+
+absl::Status DelayStoreImpl::CheckPut(const MessageView& message,
+                                      int64_t now_ms) {
+  RETURN_IF_ERROR(CheckOpen());
+  RETURN_IF_ERROR(CheckMessage(message, state_->options, now_ms));
+  if (!disk_full_.load(std::memory_order_relaxed)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the disk is full: less than ", state_->options.disk_reserve_bytes,
+      " bytes free (disk_reserve_bytes)"));
+}
+
+Op DelayStoreImpl::PutOp(const MessageView& message, int64_t now_ms,
+                         std::string* payload) {
   Op op;
   op.kind = Op::Kind::kPut;
   op.id = message.id.empty() ? ids_.Next() : std::string(message.id);
   op.id_hash = IdHash(op.id);
   op.due_ms = message.due_ms;
-  op.put_done = std::move(done);
   MessageView stored = message;
   stored.id = op.id;
   stored.stored_ms = now_ms;
+  payload->clear();
+  EncodeMessage(stored, payload);
+  return op;
+}
+
+void DelayStoreImpl::PutAsync(const MessageView& message, PutCallback done) {
+  const int64_t now_ms = NowMs();
+  const absl::Status refused = CheckPut(message, now_ms);
+  if (!refused.ok()) return done(refused);
   thread_local std::string payload;
-  payload.clear();
-  EncodeMessage(stored, &payload);
-  if (Stage(&op, payload)) return;
-  op.put_done(absl::ResourceExhaustedError(
-      absl::StrCat("more than ", state_->options.unsynced_bytes_max,
-                   " bytes wait to become durable (unsynced_bytes_max)")));
+  Op op = PutOp(message, now_ms, &payload);
+  op.put_done = std::move(done);
+  if (!Stage(&op, payload)) op.put_done(TooMuchUnsynced());
 }
 
 std::vector<absl::StatusOr<PutResult>> DelayStoreImpl::PutMany(
@@ -197,12 +209,7 @@ void DelayStoreImpl::CancelAsync(const Handle& handle, CancelCallback done) {
     if (!result.status.ok()) return done(result.status);
     done(result.answer);
   };
-  if (Stage(&op, "")) return;
-  op.done({absl::ResourceExhaustedError(absl::StrCat(
-               "more than ", state_->options.unsynced_bytes_max,
-               " bytes wait to become durable (unsynced_bytes_max)")),
-           CancelAnswer::kNeverExisted,
-           {}});
+  if (!Stage(&op, "")) op.Fail(TooMuchUnsynced());
 }
 
 absl::StatusOr<CancelAnswer> DelayStoreImpl::Cancel(const Handle& handle) {
@@ -225,6 +232,27 @@ absl::StatusOr<MoveResult> DelayStoreImpl::Reschedule(const Handle& handle,
 
 absl::StatusOr<MoveResult> DelayStoreImpl::DeliverNow(const Handle& handle) {
   return Move(handle, kDueNow);
+}
+
+void DelayStoreImpl::ReplaceAsync(const Handle& handle,
+                                  const MessageView& replacement,
+                                  MoveCallback done) {
+  const int64_t now_ms = NowMs();
+  absl::Status refused = CheckOpen();
+  if (refused.ok()) {
+    refused = CheckMessage(replacement, state_->options, now_ms);
+  }
+  if (!refused.ok()) return done(refused);
+  if (!IsOurs(handle)) return done(MoveResult{});
+  thread_local std::string payload;
+  Op op = PutOp(replacement, now_ms, &payload);
+  op.kind = Op::Kind::kMove;
+  op.handle = handle;
+  op.done = [done = std::move(done)](OpResult result) mutable {
+    if (!result.status.ok()) return done(result.status);
+    done(MoveResult{result.answer, result.handle});
+  };
+  if (!Stage(&op, payload)) op.Fail(TooMuchUnsynced());
 }
 
 absl::StatusOr<MoveResult> DelayStoreImpl::Move(const Handle& handle,
@@ -411,39 +439,6 @@ bool DelayStoreImpl::WaitReady(uint64_t seen, absl::Duration timeout) {
     ready_.WaitForNs(&ready_mu_, left_ns);
   }
   return true;
-}
-
-QueueIndex DelayStoreImpl::Progress(std::string_view topic,
-                                    std::string_view group) {
-  MutexLock lock(&state_->mu);
-  return state_->applier.Progress(topic, group);
-}
-
-absl::Status DelayStoreImpl::CommitProgress(std::string_view topic,
-                                            std::string_view group,
-                                            QueueIndex next) {
-  RETURN_IF_ERROR(CheckOpen());
-  if (group.empty() || group.size() > kTopicBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "group: ", group.size(), " bytes; expected 1 to ", kTopicBytesMax));
-  }
-  if (next <= Progress(topic, group)) {
-    if (PlantedBug("progress_before_sync")) return absl::OkStatus();
-    // Somebody said so already; that need not be durable yet, and after a
-    // failed write never will be.
-    Op barrier;
-    barrier.kind = Op::Kind::kBarrier;
-    return StageAndWait(std::move(barrier), "").status;
-  }
-  const QueueIndex end = state_->applier.queues().Facts(topic).next;
-  if (next > end) {
-    return absl::InvalidArgumentError(absl::StrCat("next: ", next.value(),
-                                                   "; topic ", ToAbsl(topic),
-                                                   " ends at ", end.value()));
-  }
-  Op op;
-  op.kind = Op::Kind::kAck;
-  return StageAndWait(std::move(op), EncodeAck({topic, group, next})).status;
 }
 
 bool DelayStoreImpl::Empty() {

@@ -49,6 +49,8 @@ class DelayStoreImpl final : public DelayStore {
   absl::StatusOr<MoveResult> Reschedule(const Handle& handle,
                                         int64_t due_ms) override;
   absl::StatusOr<MoveResult> DeliverNow(const Handle& handle) override;
+  void ReplaceAsync(const Handle& handle, const MessageView& replacement,
+                    MoveCallback done) override;
 
   absl::StatusOr<PendingPage> Pending(const PendingQuery& query) override;
   absl::StatusOr<Forecast> GetForecast(Hour seconds_of) override;
@@ -65,6 +67,21 @@ class DelayStoreImpl final : public DelayStore {
   QueueIndex Progress(std::string_view topic, std::string_view group) override;
   absl::Status CommitProgress(std::string_view topic, std::string_view group,
                               QueueIndex next) override;
+  void CommitProgressAsync(std::string_view topic, std::string_view group,
+                           QueueIndex next, AckCallback done) override;
+  void AckAsync(std::string_view topic, std::string_view group,
+                absl::Span<const QueueIndex> indexes,
+                AckCallback done) override;
+  void NoteAttemptsAsync(std::string_view topic, std::string_view group,
+                         absl::Span<const AttemptCount> counts,
+                         AckCallback done) override;
+  void PutAndAckAsync(const MessageView& message, std::string_view topic,
+                      std::string_view group, QueueIndex index,
+                      PutCallback done) override;
+  GroupProgress GetProgress(std::string_view topic,
+                            std::string_view group) override;
+  std::vector<ConsumerKey> Groups() override;
+  QueueIndex EndOfReady(std::string_view topic) override;
   bool WaitEmpty(absl::Duration timeout) override;
 
   absl::Status Close() override;
@@ -77,6 +94,14 @@ class DelayStoreImpl final : public DelayStore {
   // Takes `*op` if there is room, and leaves it alone otherwise.
   bool Stage(Op* op, std::string_view payload, bool always = false);
   OpResult StageAndWait(Op op, std::string_view payload);
+  absl::Status TooMuchUnsynced() const;
+  absl::Status CheckPut(const MessageView& message, int64_t now_ms);
+  // Gives the message its id, and its encoded form to `payload`.
+  Op PutOp(const MessageView& message, int64_t now_ms, std::string* payload);
+  absl::Status CheckConsumer(std::string_view topic, std::string_view group,
+                             QueueIndex end);
+  void StageMarks(std::string_view topic, std::string_view group,
+                  const GroupProgress& marks, AckCallback done);
   void Pump();
   absl::StatusOr<MoveResult> Move(const Handle& handle, int64_t due_ms);
   bool IsOurs(const Handle& handle) const;

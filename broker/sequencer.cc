@@ -8,6 +8,7 @@
 #include "storage/checksum.h"
 #include "storage/hour_rescue.h"
 #include "storage/status_macros.h"
+#include "storage/text.h"
 
 namespace hourglass {
 namespace {
@@ -152,16 +153,10 @@ void Sequencer::One(Op* op, std::string_view payload, int64_t now_ms,
       return Cancel(op, group);
     case Op::Kind::kMove:
       return Move(op, payload, now_ms, group);
-    case Op::Kind::kAck: {
-      LogRecord record;
-      record.kind = RecordKind::kAck;
-      record.payload = payload;
-      record.offset = group->builder.Add(record.kind, 0, Hour(), RecordNumber(),
-                                         payload, op->payload_hash);
-      const absl::Status applied = state_->applier.Ack(record);
-      if (!applied.ok()) return Stop(applied);
-      break;
-    }
+    case Op::Kind::kAck:
+      return Ack(op, payload, group);
+    case Op::Kind::kMarks:
+      return AckMarks(op, payload, group);
     case Op::Kind::kCheckpoint:
       group->builder.Add(RecordKind::kCheckpoint, 0, Hour(), RecordNumber(),
                          payload, op->payload_hash);
@@ -173,16 +168,87 @@ void Sequencer::One(Op* op, std::string_view payload, int64_t now_ms,
   group->ops.push_back({std::move(op->done), {}});
 }
 
+void Sequencer::Ack(Op* op, std::string_view payload, CommitGroup* group) {
+  LogRecord record;
+  record.kind = RecordKind::kAck;
+  record.payload = payload;
+  record.offset = group->builder.Add(record.kind, 0, Hour(), RecordNumber(),
+                                     payload, op->payload_hash);
+  const absl::Status applied = state_->applier.Ack(record);
+  if (!applied.ok()) return Stop(applied);
+  group->ops.push_back({std::move(op->done), {}});
+}
+
+void Sequencer::AckMarks(Op* op, std::string_view payload, CommitGroup* group) {
+  OpResult result;
+  const auto ack = DecodeMarks(payload);
+  result.status = ack.ok() ? CheckMarks(*ack) : ack.status();
+  if (result.status.ok()) AddMarks(payload, *ack, group);
+  group->ops.push_back({std::move(op->done), result});
+}
+
+absl::Status Sequencer::CheckMarks(const MarksPayload& ack) const {
+  const GroupProgress* known = state_->applier.Progress(ack.topic, ack.group);
+  const GroupProgress nothing;
+  if (known == nullptr) known = &nothing;
+  size_t ranges = 0;
+  for (const auto& [from, to] : ack.marks.acked) {
+    ranges += known->WouldAddRange(from, to) ? 1 : 0;
+  }
+  size_t counted = 0;
+  for (const auto& [index, attempts] : ack.marks.attempts) {
+    counted += known->attempts.contains(index) ? 0 : 1;
+  }
+  const size_t max = state_->options.group_marks_max;
+  if ((ranges == 0 || known->acked.size() + ranges <= max) &&
+      (counted == 0 || known->attempts.size() + counted <= max)) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "group ", ToAbsl(ack.group), " of topic ", ToAbsl(ack.topic), ": ",
+      known->acked.size(), " ranges are acknowledged behind message ",
+      known->next.value(), ", which is not, and ", known->attempts.size(),
+      " are counted; expected at most ", max, " of each (group_marks_max)"));
+}
+
+absl::Status Sequencer::CheckOpen(const MarksPayload& ack) const {
+  const GroupProgress* known = state_->applier.Progress(ack.topic, ack.group);
+  const QueueIndex index = ack.marks.end() - 1;
+  if (known == nullptr || !known->IsAcked(index)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("message ", index.value(), " of topic ", ToAbsl(ack.topic),
+                   " was acknowledged before by group ", ToAbsl(ack.group)));
+}
+
+void Sequencer::AddMarks(std::string_view payload, const MarksPayload& ack,
+                         CommitGroup* group) {
+  group->builder.Add(RecordKind::kAck, kFlagMarks, Hour(), RecordNumber(),
+                     payload, HashBytes(payload));
+  state_->applier.Ack(ack);
+}
+
 void Sequencer::Put(Op* op, std::string_view payload, int64_t now_ms,
                     CommitGroup* group) {
   CommitGroup::PutWaiter& waiter = group->puts.emplace_back();
   waiter.done = std::move(op->put_done);
+  const std::string_view acked = payload.substr(payload.size() - op->ack_bytes);
+  payload.remove_suffix(op->ack_bytes);
+  MarksPayload ack;
+  if (!acked.empty()) {
+    auto decoded = DecodeMarks(acked);
+    waiter.refused = decoded.status();
+    if (decoded.ok()) ack = *std::move(decoded);
+    if (waiter.refused.ok()) waiter.refused = CheckOpen(ack);
+    if (waiter.refused.ok()) waiter.refused = CheckMarks(ack);
+    if (!waiter.refused.ok()) return;
+  }
   waiter.result.offset = group->builder.end();
   const auto handle = Place(*op, payload, now_ms, group);
   if (!handle.ok()) {
     waiter.refused = handle.status();
     return;
   }
+  if (!acked.empty()) AddMarks(acked, ack, group);
   waiter.result.handle = *handle;
   waiter.result.id = std::move(op->id);
   counters_.put_messages.fetch_add(1, std::memory_order_relaxed);

@@ -6,6 +6,9 @@
 // group is written: the files it appends to are derived and are cut back by
 // recovery, and nobody is told anything before the group is durable.
 //
+// A put that also acknowledges another message is one group with both
+// records, or none of them: a message that was acknowledged before is not put.
+//
 // Every decision is made here, by one thread, under the state lock; so a
 // cancel and a delivery of the same message have exactly one winner.
 //
@@ -90,6 +93,14 @@ class Sequencer {
   void Cancel(Op* op, CommitGroup* group);
   void Move(Op* op, std::string_view payload, int64_t now_ms,
             CommitGroup* group);
+  void Ack(Op* op, std::string_view payload, CommitGroup* group);
+  void AckMarks(Op* op, std::string_view payload, CommitGroup* group);
+  // RESOURCE_EXHAUSTED if the group would have too many.
+  absl::Status CheckMarks(const MarksPayload& ack) const;
+  // OK if the one message of `ack` is still to be acknowledged.
+  absl::Status CheckOpen(const MarksPayload& ack) const;
+  void AddMarks(std::string_view payload, const MarksPayload& ack,
+                CommitGroup* group);
   absl::StatusOr<Verdict> Judge(const Handle& handle);
   absl::Status CompleteCancelled(Hour hour);
   absl::Status AddCancel(const Handle& handle, CommitGroup* group);

@@ -45,15 +45,17 @@ using OpDone = absl::AnyInvocable<void(OpResult)>;
 
 struct Op {
   enum class Kind : uint8_t {
-    kPut,         // payload: message
+    kPut,         // payload: message, then ack_bytes of EncodeMarks
     kCancel,      // handle
-    kMove,        // handle; payload: the message with its new due time
+    kMove,        // handle; payload: the message that takes its place
     kAck,         // payload: EncodeAck
+    kMarks,       // payload: EncodeMarks
     kCheckpoint,  // payload: EncodeCheckpointRecord
     kBarrier,     // done when everything before it is durable
   };
   Kind kind = Kind::kPut;
   uint32_t payload_bytes = 0;
+  uint32_t ack_bytes = 0;  // of them, at the end; the hash is without them
   uint32_t id_hash = 0;
   int64_t due_ms = 0;
   uint64_t payload_hash = 0;

@@ -10,17 +10,18 @@ namespace hourglass {
 
 ConsumerProgress::ConsumerProgress(const StoreSurvey* survey)
     : survey_(survey) {
-  std::map<ConsumerKey, QueueIndex> known = survey->log.acks();
+  GroupProgressMap known = survey->log.acks();
   if (survey->checkpoint) {
-    for (const auto& [key, next] : survey->checkpoint->progress) {
-      known[key] = std::max(known[key], next);
+    for (const auto& [key, progress] : survey->checkpoint->progress) {
+      known[key].Merge(progress);
     }
   }
-  for (const auto& [key, next] : known) {
+  for (auto& [key, progress] : known) {
     Consumer consumer;
     consumer.group = key.second;
-    consumer.target = next;
-    topics_[key.first].consumers.push_back(consumer);
+    consumer.end = progress.end();
+    consumer.old = std::move(progress);
+    topics_[key.first].consumers.push_back(std::move(consumer));
   }
 }
 
@@ -39,7 +40,7 @@ absl::Status ConsumerProgress::FindAnchors(FindingList* findings) {
     RETURN_IF_ERROR(queue.Scan(
         from, to, [&consumers](QueueIndex index, const QueueEntry& entry) {
           for (Consumer& consumer : consumers) {
-            if (index > consumer.target) continue;
+            if (index > consumer.old.next) continue;
             consumer.anchored = true;
             consumer.index = index;
             consumer.offset = entry.offset;
@@ -47,7 +48,7 @@ absl::Status ConsumerProgress::FindAnchors(FindingList* findings) {
         }));
     for (Consumer& consumer : consumers) {
       if (!consumer.anchored) AnchorByLog(name, &consumer);
-      if (consumer.anchored || consumer.target == QueueIndex()) continue;
+      if (consumer.anchored || consumer.end == QueueIndex()) continue;
       findings->Note(
           "queues/",
           absl::StrCat("where group \"", consumer.group, "\" was in topic \"",
@@ -81,7 +82,7 @@ void ConsumerProgress::AnchorByLog(const std::string& name,
 void ConsumerProgress::OnDamage(const DamagedRange& range) {
   for (auto& [name, topic] : topics_) {
     for (Consumer& consumer : topic.consumers) {
-      if (range.to > consumer.offset && consumer.index < consumer.target) {
+      if (range.to > consumer.offset && consumer.index < consumer.end) {
         consumer.broken = true;
       }
     }
@@ -95,23 +96,33 @@ void ConsumerProgress::OnReady(std::string_view topic_name, LogOffset offset,
   Topic& topic = at->second;
   if (kept) topic.written = topic.written + 1;
   for (Consumer& consumer : topic.consumers) {
-    if (!consumer.anchored) continue;
-    bool read = offset < consumer.offset;
-    if (!read && !consumer.broken && consumer.index < consumer.target) {
-      read = true;
-      consumer.index = consumer.index + 1;
-    }
-    if (read) consumer.next = topic.written;
+    if (consumer.anchored) OnReady(&consumer, topic, offset, kept);
   }
 }
 
-std::map<ConsumerKey, QueueIndex> ConsumerProgress::Result(
-    FindingList* findings) const {
-  std::map<ConsumerKey, QueueIndex> result;
+void ConsumerProgress::OnReady(Consumer* consumer, const Topic& topic,
+                               LogOffset offset, bool kept) {
+  const GroupProgress& old = consumer->old;
+  const bool before = offset < consumer->offset;
+  const bool counted =
+      !before && !consumer->broken && consumer->index < consumer->end;
+  const QueueIndex index = consumer->index;
+  if (counted) consumer->index = consumer->index + 1;
+  if (before || (counted && index < old.next)) {
+    consumer->made.Ack(QueueIndex(), topic.written);
+  }
+  if (!counted || !kept || index < old.next) return;
+  const QueueIndex made = topic.written - 1;
+  if (old.IsAcked(index)) consumer->made.Ack(made, made + 1);
+  consumer->made.NoteAttempts(made, old.AttemptsOf(index));
+}
+
+GroupProgressMap ConsumerProgress::Result(FindingList* findings) const {
+  GroupProgressMap result;
   for (const auto& [name, topic] : topics_) {
     for (const Consumer& consumer : topic.consumers) {
-      if (consumer.next > QueueIndex()) {
-        result[{name, consumer.group}] = consumer.next;
+      if (consumer.made.end() > QueueIndex()) {
+        result[{name, consumer.group}] = consumer.made;
       }
       if (!consumer.broken) continue;
       findings->Note(

@@ -1,6 +1,7 @@
 #include "recovery/log_trace.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "storage/applier.h"
@@ -55,12 +56,7 @@ void LogTrace::OnRecord(const LogRecord& record, int64_t written_ms,
     case RecordKind::kCancel:
       return OnCancel(record, findings);
     case RecordKind::kAck:
-      if (const auto ack = DecodeAck(record.payload); ack.ok()) {
-        QueueIndex& next =
-            acks_[{std::string(ack->topic), std::string(ack->group)}];
-        next = std::max(next, ack->next);
-      }
-      return;
+      return OnAck(record, findings);
     case RecordKind::kCheckpoint:
       if (const auto found = DecodeCheckpointRecord(record.payload);
           found.ok()) {
@@ -153,6 +149,35 @@ void LogTrace::OnCancel(const LogRecord& record, FindingList* findings) {
     findings->Add(std::move(finding));
   }
   trace.cancelled.Insert(cancel->target);
+}
+
+void LogTrace::OnAck(const LogRecord& record, FindingList* findings) {
+  GroupProgress said;
+  std::string_view topic, group;
+  if ((record.flags & kFlagMarks) != 0) {
+    auto ack = DecodeMarks(record.payload);
+    if (!ack.ok()) {
+      findings->Damage("commitlog", std::string(ack.status().message()));
+      return;
+    }
+    topic = ack->topic;
+    group = ack->group;
+    said = std::move(ack->marks);
+  } else {
+    const auto ack = DecodeAck(record.payload);
+    if (!ack.ok()) {
+      findings->Damage("commitlog", std::string(ack.status().message()));
+      return;
+    }
+    topic = ack->topic;
+    group = ack->group;
+    said.next = ack->next;
+  }
+  auto at = acks_.find(ConsumerView(topic, group));
+  if (at == acks_.end()) {
+    at = acks_.try_emplace({std::string(topic), std::string(group)}).first;
+  }
+  at->second.Merge(said);
 }
 
 bool LogTrace::Agrees(const CheckpointRecord& record) const {

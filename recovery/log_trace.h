@@ -114,7 +114,7 @@ class LogTrace {
   const std::map<std::string, TopicTrace, std::less<>>& topics() const {
     return topics_;
   }
-  const std::map<ConsumerKey, QueueIndex>& acks() const { return acks_; }
+  const GroupProgressMap& acks() const { return acks_; }
   const std::vector<DamagedRange>& damage() const { return damage_; }
   const std::optional<CheckpointRecord>& checkpoint() const {
     return checkpoint_;
@@ -128,6 +128,7 @@ class LogTrace {
   void OnDelivered(const LogRecord& record, FindingList* findings);
   void OnCancel(const LogRecord& record, FindingList* findings);
   void OnReady(const LogRecord& record);
+  void OnAck(const LogRecord& record, FindingList* findings);
   bool DamageHides(int64_t due_ms) const;
 
   HourTrace& At(Hour hour);
@@ -138,7 +139,7 @@ class LogTrace {
   // Into hours_: a log jumps from hour to hour with each record.
   absl::flat_hash_map<Hour, HourTrace*> by_hour_;
   std::map<std::string, TopicTrace, std::less<>> topics_;
-  std::map<ConsumerKey, QueueIndex> acks_;
+  GroupProgressMap acks_;
   std::vector<DamagedRange> damage_;
   LogOffset damage_end_;
   std::optional<CheckpointRecord> checkpoint_;

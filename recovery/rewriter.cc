@@ -343,9 +343,17 @@ void Rewriter::FlushLost() {
 }
 
 absl::Status Rewriter::WriteProgress() {
-  for (const auto& [consumer, next] : progress_.Result(&report_.findings)) {
-    RETURN_IF_ERROR(Add(RecordKind::kAck, 0, Hour(), RecordNumber(),
-                        EncodeAck({consumer.first, consumer.second, next})));
+  for (const auto& [consumer, progress] : progress_.Result(&report_.findings)) {
+    const auto& [topic, group] = consumer;
+    if (!progress.HasMarks()) {
+      RETURN_IF_ERROR(Add(RecordKind::kAck, 0, Hour(), RecordNumber(),
+                          EncodeAck({topic, group, progress.next})));
+      continue;
+    }
+    for (const std::string& marks : EncodeManyMarks(topic, group, progress)) {
+      RETURN_IF_ERROR(
+          Add(RecordKind::kAck, kFlagMarks, Hour(), RecordNumber(), marks));
+    }
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "storage/coding.h"
 #include "storage/hour_rescue.h"
 #include "storage/message_codec.h"
+#include "storage/planted_bug.h"
 #include "storage/status_macros.h"
 #include "storage/text.h"
 
@@ -145,13 +146,29 @@ absl::StatusOr<IndexRecord> Applier::Find(Hour hour, RecordNumber number) {
   return record;
 }
 
+GroupProgress* Applier::ChangedProgress(std::string_view topic,
+                                        std::string_view group) {
+  auto at = progress_.find(ConsumerView(topic, group));
+  if (at == progress_.end()) {
+    at = progress_.try_emplace({std::string(topic), std::string(group)}).first;
+  }
+  progress_changed_.insert(&*at);
+  return &at->second;
+}
+
 absl::Status Applier::Ack(const LogRecord& record) {
+  if ((record.flags & kFlagMarks) != 0) {
+    ASSIGN_OR_RETURN(const MarksPayload ack, DecodeMarks(record.payload));
+    Ack(ack);
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const AckPayload ack, DecodeAck(record.payload));
-  const ConsumerKey key{std::string(ack.topic), std::string(ack.group)};
-  QueueIndex& next = progress_[key];
-  next = std::max(next, ack.next);
-  progress_changed_[key] = next;
+  ChangedProgress(ack.topic, ack.group)->Ack(QueueIndex(), ack.next);
   return absl::OkStatus();
+}
+
+void Applier::Ack(const MarksPayload& ack) {
+  ChangedProgress(ack.topic, ack.group)->Merge(ack.marks);
 }
 
 HourFacts Applier::Facts(Hour hour) const {
@@ -164,11 +181,10 @@ HourFacts Applier::Facts(Hour hour) const {
   return facts;
 }
 
-QueueIndex Applier::Progress(std::string_view topic,
-                             std::string_view group) const {
-  const auto at =
-      progress_.find(ConsumerKey{std::string(topic), std::string(group)});
-  return at == progress_.end() ? QueueIndex() : at->second;
+const GroupProgress* Applier::Progress(std::string_view topic,
+                                       std::string_view group) const {
+  const auto at = progress_.find(ConsumerView(topic, group));
+  return at == progress_.end() ? nullptr : &at->second;
 }
 
 absl::Status Applier::Retire(Hour hour) {
@@ -196,7 +212,11 @@ absl::StatusOr<Applier::Changes> Applier::TakeChanges() {
     changes.update.hours.push_back({hour, Facts(hour), ""});
   }
   changes.update.queues = changes.queues.topics;
-  changes.update.progress = std::exchange(progress_changed_, {});
+  for (const auto* changed : std::exchange(progress_changed_, {})) {
+    GroupProgress& copy = changes.update.progress[changed->first];
+    copy = changed->second;
+    if (PlantedBug("acked_ranges_forgotten")) copy.acked.clear();
+  }
   return changes;
 }
 
@@ -222,26 +242,6 @@ absl::StatusOr<CancelPayload> DecodeCancel(std::string_view payload) {
   }
   cancel.target = RecordNumber(target);
   return cancel;
-}
-
-std::string EncodeAck(const AckPayload& ack) {
-  std::string out;
-  AppendPrefixed(&out, ack.topic);
-  AppendPrefixed(&out, ack.group);
-  AppendFixed<uint64_t>(&out, ack.next.value());
-  return out;
-}
-
-absl::StatusOr<AckPayload> DecodeAck(std::string_view payload) {
-  Decoder in(payload);
-  AckPayload ack;
-  uint64_t next = 0;
-  if (!in.Prefixed(&ack.topic) || !in.Prefixed(&ack.group) ||
-      !in.Fixed(&next) || !in.rest().empty()) {
-    return absl::DataLossError("malformed Ack record");
-  }
-  ack.next = QueueIndex(next);
-  return ack;
 }
 
 }  // namespace hourglass

@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "hourglass/file_system.h"
 #include "hourglass/types.h"
+#include "storage/ack_format.h"
 #include "storage/checkpoint.h"
 #include "storage/consume_queue.h"
 #include "storage/hour_table.h"
@@ -74,6 +75,8 @@ class Applier {
   absl::Status Delivered(const LogRecord& record);
   absl::Status Cancel(const LogRecord& record);
   absl::Status Ack(const LogRecord& record);
+  // The same, decoded.
+  void Ack(const MarksPayload& ack);
 
   // What a Cancel record of this message must say; NOT_FOUND if the hour has
   // no such message.
@@ -87,10 +90,10 @@ class Applier {
   uint64_t hour_bytes() const { return hour_bytes_; }
   // With the `delivered` fields filled in.
   HourFacts Facts(Hour hour) const;
-  QueueIndex Progress(std::string_view topic, std::string_view group) const;
-  const std::map<ConsumerKey, QueueIndex>& progress() const {
-    return progress_;
-  }
+  // Null for a group that never said anything.
+  const GroupProgress* Progress(std::string_view topic,
+                                std::string_view group) const;
+  const GroupProgressMap& progress() const { return progress_; }
 
   // Every message of the hour is done: the next checkpoint says so, and
   // RemoveRetired, to be called when that is durable, unlinks its files.
@@ -115,11 +118,14 @@ class Applier {
     uint64_t bytes = 0;
   };
   absl::Status AppendToQueue(const LogRecord& record);
+  // Found or made; counts as changed.
+  GroupProgress* ChangedProgress(std::string_view topic,
+                                 std::string_view group);
 
   HourTable hours_;
   QueueTable queues_;
-  std::map<ConsumerKey, QueueIndex> progress_;
-  std::map<ConsumerKey, QueueIndex> progress_changed_;
+  GroupProgressMap progress_;
+  std::set<const GroupProgressMap::value_type*> progress_changed_;
   std::map<Hour, DeliveredCount> delivered_;
   std::set<Hour> delivered_changed_;
   PendingCount pending_;
@@ -136,14 +142,6 @@ struct CancelPayload {
 };
 std::string EncodeCancel(const CancelPayload& cancel);
 absl::StatusOr<CancelPayload> DecodeCancel(std::string_view payload);
-
-struct AckPayload {
-  std::string_view topic;
-  std::string_view group;
-  QueueIndex next;
-};
-std::string EncodeAck(const AckPayload& ack);
-absl::StatusOr<AckPayload> DecodeAck(std::string_view payload);
 
 }  // namespace hourglass
 

@@ -111,6 +111,9 @@ absl::Status CheckIdentity(const Path& dir, const std::string& stored,
 size_t BytesOf(const CheckpointUpdate& update) {
   size_t bytes = 256;
   for (const auto& change : update.hours) bytes += change.heads.size() + 96;
+  for (const auto& [consumer, progress] : update.progress) {
+    bytes += 8 * (progress.acked.size() + progress.attempts.size());
+  }
   return bytes + 64 * (update.forgotten_hours.size() + update.queues.size() +
                        update.progress.size());
 }
@@ -328,8 +331,8 @@ absl::StatusOr<CheckpointRecord> CheckpointStore::Impl::Write(
   for (const auto& [topic, facts] : update.queues) {
     PutCounted(QueueKey(topic), EncodeQueueFacts(facts), &batch);
   }
-  for (const auto& [consumer, next] : update.progress) {
-    PutCounted(ProgressKey(consumer), EncodeProgress(next), &batch);
+  for (const auto& [consumer, progress] : update.progress) {
+    PutCounted(ProgressKey(consumer), EncodeProgress(progress), &batch);
   }
   CheckpointRecord record{.sequence = record_->sequence + 1,
                           .applied = update.applied,

@@ -43,6 +43,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "hourglass/file_system.h"
+#include "hourglass/group_progress.h"
 #include "hourglass/types.h"
 #include "storage/consume_queue.h"
 #include "storage/hour_segment.h"
@@ -62,14 +63,21 @@ struct CheckpointRecord {
 std::string EncodeCheckpointRecord(const CheckpointRecord& record);
 absl::StatusOr<CheckpointRecord> DecodeCheckpointRecord(std::string_view bytes);
 
-// Topic and consumer group.
-using ConsumerKey = std::pair<std::string, std::string>;
+using ConsumerView = std::pair<std::string_view, std::string_view>;
+// Looks up by views as well.
+struct ConsumerLess {
+  using is_transparent = void;
+  bool operator()(const ConsumerView& a, const ConsumerView& b) const {
+    return a < b;
+  }
+};
+using GroupProgressMap = std::map<ConsumerKey, GroupProgress, ConsumerLess>;
 
 struct CheckpointState {
   CheckpointRecord record;
   std::map<Hour, HourFacts> hours;
   std::map<std::string, QueueFacts> queues;
-  std::map<ConsumerKey, QueueIndex> progress;  // next index to consume
+  GroupProgressMap progress;
 };
 
 // What one checkpoint changes.
@@ -85,7 +93,7 @@ struct CheckpointUpdate {
   std::vector<HourChange> hours;
   std::vector<Hour> forgotten_hours;
   std::map<std::string, QueueFacts> queues;
-  std::map<ConsumerKey, QueueIndex> progress;
+  GroupProgressMap progress;
 };
 
 class CheckpointStore {

@@ -2,6 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "storage/ack_format.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
 #include "storage/status_macros.h"
@@ -77,8 +78,10 @@ bool DecodeProgressEntry(std::string_view key, std::string_view value,
   std::string_view topic;
   if (!in.Prefixed(&topic)) return false;
   const ConsumerKey consumer(topic, in.rest());
-  Decoder next(value);
-  return DecodeIndex(&next, &state->progress[consumer]) && next.rest().empty();
+  GroupProgress& progress = state->progress[consumer];
+  Decoder rest(value);
+  if (!DecodeIndex(&rest, &progress.next)) return false;
+  return rest.rest().empty() || TakeMarksAbove(&rest, &progress);
 }
 
 bool DecodeRecordEntry(std::string_view key, std::string_view value,
@@ -205,9 +208,10 @@ std::string EncodeQueueFacts(const QueueFacts& facts) {
   return out;
 }
 
-std::string EncodeProgress(QueueIndex next) {
+std::string EncodeProgress(const GroupProgress& progress) {
   std::string out;
-  AppendFixed<uint64_t>(&out, next.value());
+  AppendFixed<uint64_t>(&out, progress.next.value());
+  if (progress.HasMarks()) AppendMarksAbove(progress, &out);
   return out;
 }
 

@@ -5,7 +5,9 @@
 //
 //   "h" hour (u32 big-endian, sign bit flipped)    -> hour facts, 49 bytes
 //   "i"                                            -> version u8, store id 16
-//   "p" topic (varint length, bytes) group         -> next index u64
+//   "p" topic (varint length, bytes) group         -> next index u64, and the
+//                                                   marks above it, if any
+//                                                   (storage/ack_format.h)
 //   "q" topic                                      -> first u64 | next u64
 //   "r"                                            -> checkpoint record, 41
 //   "s" hour                                       -> encoded SlotHeads
@@ -49,7 +51,7 @@ std::string ProgressKey(const ConsumerKey& consumer);
 std::string EncodeIdentity(const StoreId& id);
 std::string EncodeHourFacts(const HourFacts& facts);
 std::string EncodeQueueFacts(const QueueFacts& facts);
-std::string EncodeProgress(QueueIndex next);
+std::string EncodeProgress(const GroupProgress& progress);
 
 // What one key and its value add (by XOR) to the state hash.
 uint64_t EntryHash(std::string_view key, std::string_view value);

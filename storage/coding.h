@@ -47,6 +47,15 @@ inline void AppendVarint32(std::string* out, uint32_t value) {
   out->append(buffer, PutVarint32(buffer, value) - buffer);
 }
 
+// The same for 64 bits, at most 10 bytes.
+inline void AppendVarint64(std::string* out, uint64_t value) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+
 // Takes values off the front of `in`. Each returns false, and leaves `in`
 // anywhere, when the bytes do not hold such a value.
 class Decoder {
@@ -60,22 +69,8 @@ class Decoder {
     in_.remove_prefix(sizeof(T));
     return true;
   }
-  bool Varint32(uint32_t* value) {
-    uint32_t result = 0;
-    for (int shift = 0; shift < 35 && !in_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(in_[0]);
-      in_.remove_prefix(1);
-      if (shift == 28 && byte > 0x0f) return false;
-      result |= static_cast<uint32_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) {
-        // One spelling of each value: what decodes encodes to the same bytes.
-        if (byte == 0 && shift > 0) return false;
-        *value = result;
-        return true;
-      }
-    }
-    return false;
-  }
+  bool Varint32(uint32_t* value) { return Varint(value); }
+  bool Varint64(uint64_t* value) { return Varint(value); }
   bool Bytes(size_t size, std::string_view* value) {
     if (in_.size() < size) return false;
     *value = in_.substr(0, size);
@@ -90,6 +85,26 @@ class Decoder {
   std::string_view rest() const { return in_; }
 
  private:
+  template <typename T>
+  bool Varint(T* value) {
+    constexpr int kBits = 8 * sizeof(T);
+    T result = 0;
+    for (int shift = 0; shift < kBits && !in_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(in_[0]);
+      in_.remove_prefix(1);
+      const int room = kBits - shift;
+      if (room < 8 && byte >> room != 0) return false;
+      result |= static_cast<T>(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        // One spelling of each value: what decodes encodes to the same bytes.
+        if (byte == 0 && shift > 0) return false;
+        *value = result;
+        return true;
+      }
+    }
+    return false;
+  }
+
   std::string_view in_;
 };
 

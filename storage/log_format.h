@@ -74,12 +74,14 @@ enum class RecordKind : uint8_t {
   kDelivered = 3,   // payload: message, now ready (or empty, see flags).
   kCancel = 4,      // number: of the tombstone; payload: target number u32,
                     // ms into hour u32
-  kAck = 5,         // payload: topic, group (prefixed), next index u64
+  kAck = 5,         // payload: storage/ack_format.h, as the flags say
   kCheckpoint = 6,  // payload: see storage/checkpoint.h
 };
 
 // A Delivered record whose message went to a host's own sink: no payload.
 inline constexpr uint8_t kFlagMarkOnly = 1;
+// An Ack record of single messages and attempts, not of a watermark.
+inline constexpr uint8_t kFlagMarks = 2;
 
 // Names for people and for `hourglass log`: "ready", "delayed", ...
 std::string_view RecordKindName(RecordKind kind);

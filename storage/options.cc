@@ -68,6 +68,7 @@ absl::Status StoreOptions::Validate() const {
     return Bad("batches_in_flight_max", "1 or more");
   if (open_segments_max < 4) return Bad("open_segments_max", "at least 4");
   if (open_topics_max < 1) return Bad("open_topics_max", "at least 1");
+  if (group_marks_max < 1) return Bad("group_marks_max", "at least 1");
   if (preload_ahead_ms < 0) return Bad("preload_ahead_ms", "0 or more");
   if (unreadable_retry_ms < 0) return Bad("unreadable_retry_ms", "0 or more");
   if (preload_workers < 1) return Bad("preload_workers", "at least 1");

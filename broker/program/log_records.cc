@@ -5,6 +5,7 @@
 #include "broker/program/terminal.h"
 #include "broker/program/text.h"
 #include "broker/program/timestamp.h"
+#include "storage/ack_format.h"
 #include "storage/checkpoint.h"
 #include "storage/coding.h"
 #include "storage/message_codec.h"
@@ -54,17 +55,53 @@ absl::Status DescribeCancel(const LogRecord& record, RecordFacts* facts) {
   return absl::OkStatus();
 }
 
-absl::Status DescribeAck(const LogRecord& record, RecordFacts* facts) {
-  std::string_view topic, group;
-  uint64_t next = 0;
-  Decoder decoder(record.payload);
-  if (!decoder.Prefixed(&topic) || !decoder.Prefixed(&group) ||
-      !decoder.Fixed(&next)) {
-    return Malformed(record);
+// "0-4,7": first and last of each range, as many as a line holds.
+constexpr size_t kRangesShown = 8;
+
+std::string AckedText(const GroupProgress& marks) {
+  std::string text;
+  size_t shown = 0;
+  const auto add = [&](QueueIndex from, QueueIndex to) {
+    if (++shown > kRangesShown) return;
+    Append(&text, text.empty() ? "" : ",", from.value());
+    if (to > from + 1) Append(&text, "-", to.value() - 1);
+  };
+  if (marks.next > QueueIndex()) add(QueueIndex(), marks.next);
+  for (const auto& [from, to] : marks.acked) add(from, to);
+  if (shown > kRangesShown) text += ",...";
+  return text;
+}
+
+// "5:2": message 5 was given out twice.
+std::string AttemptsText(const GroupProgress& marks) {
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [index, attempts] : marks.attempts) {
+    if (++shown > kRangesShown) return text + ",...";
+    Append(&text, text.empty() ? "" : ",", index.value(), ":", attempts);
   }
-  facts->topic = std::string(topic);
-  facts->texts.emplace_back("group", std::string(group));
-  facts->numbers.emplace_back("next", static_cast<int64_t>(next));
+  return text;
+}
+
+absl::Status DescribeMarks(const LogRecord& record, RecordFacts* facts) {
+  const auto ack = DecodeMarks(record.payload);
+  if (!ack.ok()) return Malformed(record);
+  facts->topic = std::string(ack->topic);
+  facts->texts.emplace_back("group", std::string(ack->group));
+  const std::string acked = AckedText(ack->marks);
+  if (!acked.empty()) facts->texts.emplace_back("acked", acked);
+  const std::string attempts = AttemptsText(ack->marks);
+  if (!attempts.empty()) facts->texts.emplace_back("attempts", attempts);
+  return absl::OkStatus();
+}
+
+absl::Status DescribeAck(const LogRecord& record, RecordFacts* facts) {
+  if ((record.flags & kFlagMarks) != 0) return DescribeMarks(record, facts);
+  const auto ack = DecodeAck(record.payload);
+  if (!ack.ok()) return Malformed(record);
+  facts->topic = std::string(ack->topic);
+  facts->texts.emplace_back("group", std::string(ack->group));
+  facts->numbers.emplace_back("next", static_cast<int64_t>(ack->next.value()));
   return absl::OkStatus();
 }
 

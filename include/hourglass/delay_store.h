@@ -44,6 +44,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "hourglass/delivery_sink.h"
+#include "hourglass/group_progress.h"
 #include "hourglass/histogram.h"
 #include "hourglass/message.h"
 #include "hourglass/options.h"
@@ -70,6 +71,15 @@ using CancelCallback = absl::AnyInvocable<void(absl::StatusOr<CancelAnswer>)>;
 struct MoveResult {
   CancelAnswer answer = CancelAnswer::kNeverExisted;
   Handle handle;  // of the message at its new time, if answer is kCancelled
+};
+
+using MoveCallback = absl::AnyInvocable<void(absl::StatusOr<MoveResult>)>;
+using AckCallback = absl::AnyInvocable<void(absl::Status)>;
+
+// How often a message was given out.
+struct AttemptCount {
+  QueueIndex index;
+  uint32_t attempts = 0;
 };
 
 // One ready message as a consumer reads it.
@@ -176,6 +186,11 @@ class DelayStore {
   virtual absl::StatusOr<MoveResult> Reschedule(const Handle& handle,
                                                 int64_t due_ms) = 0;
   virtual absl::StatusOr<MoveResult> DeliverNow(const Handle& handle) = 0;
+  // The same with another message in its place, in whatever topic and due
+  // whenever, under its own id: after a crash there is the one or the other.
+  virtual void ReplaceAsync(const Handle& handle,
+                            const MessageView& replacement,
+                            MoveCallback done) = 0;
 
   // --- look ---
   virtual absl::StatusOr<PendingPage> Pending(const PendingQuery& query) = 0;
@@ -206,6 +221,34 @@ class DelayStore {
   virtual absl::Status CommitProgress(std::string_view topic,
                                       std::string_view group,
                                       QueueIndex next) = 0;
+  virtual void CommitProgressAsync(std::string_view topic,
+                                   std::string_view group, QueueIndex next,
+                                   AckCallback done) = 0;
+
+  // Single messages, in any order; `done` runs when that is durable. Many
+  // calls become durable together, as puts do. RESOURCE_EXHAUSTED
+  // (group_marks_max, unsynced_bytes_max).
+  virtual void AckAsync(std::string_view topic, std::string_view group,
+                        absl::Span<const QueueIndex> indexes,
+                        AckCallback done) = 0;
+  // A number that is smaller than the one before it is ignored, and so is one
+  // of a message that is acknowledged.
+  virtual void NoteAttemptsAsync(std::string_view topic, std::string_view group,
+                                 absl::Span<const AttemptCount> counts,
+                                 AckCallback done) = 0;
+  // Puts a message and acknowledges another, in one group of the log: after a
+  // crash both are done or neither. NOT_FOUND if that one is acknowledged
+  // already; then nothing is put.
+  virtual void PutAndAckAsync(const MessageView& message,
+                              std::string_view topic, std::string_view group,
+                              QueueIndex index, PutCallback done) = 0;
+  // All of it; like Progress, perhaps a moment before it is durable.
+  virtual GroupProgress GetProgress(std::string_view topic,
+                                    std::string_view group) = 0;
+  // Every topic and group that the store knows a progress of.
+  virtual std::vector<ConsumerKey> Groups() = 0;
+  // One behind the newest ready message, perhaps before it can be read.
+  virtual QueueIndex EndOfReady(std::string_view topic) = 0;
 
   // Waits until `pending == 0` and all of it is readable; false on time-out.
   virtual bool WaitEmpty(absl::Duration timeout) = 0;

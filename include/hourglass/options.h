@@ -46,7 +46,10 @@ struct StoreOptions {
   uint32_t open_segments_max = 1024;      // hours; two files each
   size_t append_buffer_bytes_max = 32u << 20;
   uint32_t open_topics_max = 512;
-  uint32_t late_messages_max = 1u << 20;     // see docs/architecture.md, clock
+  uint32_t late_messages_max = 1u << 20;  // see docs/architecture.md, clock
+  // Of one consumer group in one topic: ranges acknowledged behind a message
+  // that is not, and messages whose attempts are counted.
+  uint32_t group_marks_max = 1u << 18;
   uint64_t disk_reserve_bytes = 256u << 20;  // kept free of puts
 
   // --- delivery ---

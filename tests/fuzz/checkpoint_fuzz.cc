@@ -28,9 +28,9 @@ void CheckEntry(std::string_view key, std::string_view value) {
     FUZZ_CHECK(QueueKey(topic) == key);
     FUZZ_CHECK(EncodeQueueFacts(facts) == value);
   }
-  for (const auto& [consumer, next] : state.progress) {
+  for (const auto& [consumer, progress] : state.progress) {
     FUZZ_CHECK(ProgressKey(consumer) == key);
-    FUZZ_CHECK(EncodeProgress(next) == value);
+    FUZZ_CHECK(EncodeProgress(progress) == value);
   }
 }
 

@@ -91,6 +91,10 @@ void ParsePayload(const LogRecord& record) {
       return;
     case RecordKind::kAck:
       (void)DecodeAck(record.payload);
+      if (const auto ack = DecodeMarks(record.payload); ack.ok()) {
+        FUZZ_CHECK(EncodeMarks(ack->topic, ack->group, ack->marks) ==
+                   record.payload);
+      }
       return;
     case RecordKind::kCheckpoint:
       (void)DecodeCheckpointRecord(record.payload);

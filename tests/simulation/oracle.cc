@@ -19,12 +19,6 @@ void Oracle::Fail(std::string why) {
   if (failure_.empty()) failure_ = std::move(why);
 }
 
-uint64_t Oracle::progress(const std::string& topic,
-                          const std::string& group) const {
-  const auto at = progress_.find({topic, group});
-  return at == progress_.end() ? 0 : at->second;
-}
-
 // --- what the store answered ---
 
 void Oracle::Gave(const Handle& handle, const std::string& id) {
@@ -117,18 +111,6 @@ void Oracle::MoveAnswered(const Given& given, int64_t due_ms, int64_t asked_ms,
   Gave(moved->handle, given.id);
 }
 
-void Oracle::ProgressAnswered(const std::string& topic,
-                              const std::string& group, uint64_t next,
-                              const absl::Status& status) {
-  if (status.ok()) {
-    uint64_t& at = progress_[{topic, group}];
-    at = std::max(at, next);
-    return;
-  }
-  progress_maybe_[{topic, group}].insert(next);
-  if (!trouble_) Fail("progress: " + status.ToString());
-}
-
 // --- what the store shows ---
 
 void Oracle::ReadNewReady(DelayStore* store) {
@@ -198,22 +180,6 @@ void Oracle::ComparePending(const std::vector<PendingMessage>& listed) {
                     listed.size() < expected.size()
                         ? " with " + expected[listed.size()]->message.id
                         : ""));
-}
-
-void Oracle::CheckProgress(DelayStore* store) {
-  for (const auto& [at, maybe] : progress_maybe_) progress_.try_emplace(at, 0);
-  for (auto& [at, next] : progress_) {
-    const uint64_t found = store->Progress(at.first, at.second).value();
-    const auto maybe = progress_maybe_.find(at);
-    if (maybe != progress_maybe_.end() && maybe->second.contains(found)) {
-      next = std::max(next, found);
-    }
-    if (found != next) {
-      return Fail(absl::StrCat("progress of ", at.first, "/", at.second, " is ",
-                               found, " instead of ", next));
-    }
-  }
-  progress_maybe_.clear();
 }
 
 void Oracle::CheckFiles(DelayStore* store,
@@ -291,6 +257,7 @@ void Oracle::Settle(DelayStore* store) {
                 " was put at once, and is lost");
   }
   if (!failed()) CheckProgress(store);
+  if (!failed()) CheckPairs();
 }
 
 void Oracle::AfterStep(DelayStore* store, int64_t before_ms) {

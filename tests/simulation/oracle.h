@@ -75,6 +75,19 @@ class Oracle {
                     const absl::StatusOr<MoveResult>& moved);
   void ProgressAnswered(const std::string& topic, const std::string& group,
                         uint64_t next, const absl::Status& status);
+  // Acknowledgements in any order, and counted attempts.
+  void MarksAnswered(const std::string& topic, const std::string& group,
+                     const GroupProgress& marks, const absl::Status& status);
+  // A message put in the same breath in which another is acknowledged, by a
+  // group that acknowledges in no other way.
+  void PutAndAckAnswered(const Message& message, const std::string& topic,
+                         const std::string& group, uint64_t index,
+                         int64_t asked_ms,
+                         const absl::StatusOr<PutResult>& result);
+  // Another message in the place of one.
+  void ReplaceAnswered(const Given& given, const Message& replacement,
+                       int64_t asked_ms,
+                       const absl::StatusOr<MoveResult>& result);
 
   // --- what the store shows ---
   // After a recovery, before anything else is done with the store.
@@ -106,6 +119,7 @@ class Oracle {
   const Model& model() const { return model_; }
   const std::vector<Given>& given() const { return given_; }
   uint64_t progress(const std::string& topic, const std::string& group) const;
+  uint64_t ranges_seen() const { return ranges_seen_; }
   uint64_t delivered() const { return delivered_; }
   uint64_t settled() const { return settled_; }
   // Damage that was answered by refusal, by report, or that did no harm.
@@ -126,6 +140,8 @@ class Oracle {
   void ListPending(DelayStore* store, std::vector<PendingMessage>* listed);
   void ComparePending(const std::vector<PendingMessage>& listed);
   void CheckProgress(DelayStore* store);
+  // What must be done as a whole was done as a whole.
+  void CheckPairs();
   void CheckNotices(DelayStore* store);
   void CheckDamagedTopic(DelayStore* store, const std::string& topic,
                          std::map<std::string, MessageKey>* in_log);
@@ -136,8 +152,19 @@ class Oracle {
   std::string failure_;
   Model model_;
   std::vector<Given> given_;
-  std::map<ConsumerAt, uint64_t> progress_;
-  std::map<ConsumerAt, std::set<uint64_t>> progress_maybe_;  // not acknowledged
+  struct Consumer {
+    GroupProgress sure;
+    std::vector<GroupProgress> maybe;  // not answered, or with an error
+  };
+  std::map<ConsumerAt, Consumer> consumers_;
+  // Since the last recovery: put and acknowledged, or neither; ...
+  struct PutAndAck {
+    std::vector<std::string> answered, maybe;  // ids
+  };
+  std::map<std::pair<ConsumerAt, QueueIndex>, PutAndAck> maybe_put_;
+  // ... the one message cancelled and the other there, or neither.
+  std::vector<std::pair<std::string, std::string>> maybe_replaced_;
+  uint64_t ranges_seen_ = 0;  // acknowledged behind a gap, after a recovery
   bool trouble_ = false;
   bool error_in_open_ = false;
   int64_t highest_ms_ = 0;  // of the clock, ever

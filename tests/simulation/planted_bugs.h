@@ -31,6 +31,8 @@ inline constexpr std::string_view kPlantedBugs[] = {
     "hour_unlinked_early",   // an hour goes before the checkpoint that says so
     "heads_not_restored",    // the newest records of a slot are not found
     "progress_before_sync",  // a group's progress is acknowledged too early
+    "acked_before_sync",     // single messages are, too
+    "acked_ranges_forgotten",  // a checkpoint knows only the watermark
 };
 // Changes the store's behaviour, and breaks nothing: must not be found.
 inline constexpr std::string_view kPlantedFeature = "walk_always";

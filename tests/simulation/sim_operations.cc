@@ -32,6 +32,7 @@ StoreOptions SimRun::SomeOptions() {
   options.open_segments_max = OneOf<uint32_t>({4, 8});
   options.append_buffer_bytes_max = OneOf<size_t>({1, 4096, 1u << 20});
   options.open_topics_max = OneOf<uint32_t>({1, 4});
+  options.group_marks_max = OneOf<uint32_t>({1, 5, 1u << 18, 1u << 18});
   options.disk_reserve_bytes = OneOf<uint64_t>({0, 300'000});
   options.retention_ms = OneOf<int64_t>({1, kMsPerHour, 72 * kMsPerHour});
   options.retention_bytes = OneOf<uint64_t>({0, 0, 150'000});
@@ -97,12 +98,15 @@ int64_t SimRun::SomePassingMs() {
 void SimRun::OneOperation() {
   ++totals_.operations;
   const uint64_t die = Upto(99);
-  if (die < 34) return Put(1);
-  if (die < 46) return Put(2 + Upto(12));
-  if (die < 58) return Cancel();
-  if (die < 66) return Move();
-  if (die < 74) return CommitProgress();
-  if (die < 76 && Chance(plan_.clock_percent * 10)) return StepClock();
+  if (die < 32) return Put(1);
+  if (die < 43) return Put(2 + Upto(12));
+  if (die < 54) return Cancel();
+  if (die < 61) return Move();
+  if (die < 65) return CommitProgress();
+  if (die < 71) return AckSome();
+  if (die < 74) return PutAndAck();
+  if (die < 77) return Replace();
+  if (die < 79 && Chance(plan_.clock_percent * 10)) return StepClock();
   PassTime();
 }
 
@@ -150,22 +154,6 @@ void SimRun::Move() {
   const auto moved = now ? store_->DeliverNow(given.handle)
                          : store_->Reschedule(given.handle, due_ms);
   oracle_.MoveAnswered(given, due_ms, asked_ms, moved);
-}
-
-void SimRun::CommitProgress() {
-  const std::string topic = Chance(75) ? "a" : "b";
-  const uint64_t known = oracle_.progress(topic, "g");
-  const uint64_t end = oracle_.model().ready_count(topic);
-  if (known >= end) return;
-  uint64_t next = known + 1 + Upto(end - known - 1);
-  // Consumers say it again, or something older, above all when they got an
-  // error.
-  for (uint64_t times = 1 + Upto(1); times > 0 && !failed(); --times) {
-    Note(absl::StrCat("progress ", topic, " ", next));
-    oracle_.ProgressAnswered(
-        topic, "g", next, store_->CommitProgress(topic, "g", QueueIndex(next)));
-    next = known + 1 + Upto(next - known - 1);
-  }
 }
 
 void SimRun::PassTime() {

@@ -25,6 +25,7 @@ void SimTotals::Add(const SimTotals& other) {
   puts += other.puts;
   delivered += other.delivered;
   settled += other.settled;
+  ranges += other.ranges;
   full_disks += other.full_disks;
   full_disks_without_reserve += other.full_disks_without_reserve;
   refused += other.refused;
@@ -73,6 +74,7 @@ SimResult SimRun::Run() {
   totals_.calls = fs_->calls();
   totals_.delivered = oracle_.delivered();
   totals_.settled = oracle_.settled();
+  totals_.ranges = oracle_.ranges_seen();
   totals_.refused = oracle_.answers().refused;
   totals_.reported = oracle_.answers().reported;
   totals_.harmless = oracle_.answers().harmless;

@@ -34,7 +34,7 @@ namespace hourglass {
 // Sums over runs. `Add` makes one of many.
 struct SimTotals {
   uint64_t runs = 0, lives = 0, operations = 0, calls = 0;
-  uint64_t puts = 0, delivered = 0, settled = 0, full_disks = 0;
+  uint64_t puts = 0, delivered = 0, settled = 0, ranges = 0, full_disks = 0;
   uint64_t full_disks_without_reserve = 0;
   uint64_t refused = 0, reported = 0, harmless = 0;  // damaged disks
   FaultCounts faults{};
@@ -74,6 +74,10 @@ class SimRun {
   void Cancel();
   void Move();
   void CommitProgress();
+  void AckSome();
+  void PutAndAck();
+  void Pump();
+  void Replace();
   void PassTime();
   void StepClock();
   void Step();

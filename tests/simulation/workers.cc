@@ -174,12 +174,13 @@ std::string Summary(const WorkReport& report) {
   const SimTotals& t = report.totals;
   std::string text = absl::StrFormat(
       "%d seeds in %.1f s (%.0f/s): %d lives, %d operations, %d calls to the "
-      "disk, %d puts, %d delivered, %d in doubt and settled\n"
+      "disk, %d puts, %d delivered, %d in doubt and settled, %d ranges "
+      "acknowledged behind a gap\n"
       "%d disks filled (%d without reserve); damaged stores: %d refused to "
       "open, %d reported it, %d lost nothing\n"
       "%d seeds run twice with the same trace\n",
       t.runs, report.seconds, static_cast<double>(t.runs) / report.seconds,
-      t.lives, t.operations, t.calls, t.puts, t.delivered, t.settled,
+      t.lives, t.operations, t.calls, t.puts, t.delivered, t.settled, t.ranges,
       t.full_disks, t.full_disks_without_reserve, t.refused, t.reported,
       t.harmless, report.checked_twice);
   for (size_t i = 0; i < kFaultKinds; ++i) {

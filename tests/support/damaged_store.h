@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,8 +42,31 @@ struct DamagedStore : TestStore {
     EXPECT_EQ(Cancel(cancelled), CancelAnswer::kCancelled);
     EXPECT_TRUE(store->Reschedule(moved, InMs(7'205'000)).ok());
     EXPECT_TRUE(store->CommitProgress("t", "group", QueueIndex(5)).ok());
+    Acknowledge({7, 8, 10});
+    const AttemptCount count{QueueIndex(6), 3};
+    store->NoteAttemptsAsync("t", "group", {&count, 1}, [](absl::Status) {});
+    Step();
     Advance(2000);
     Shut();
+  }
+
+  void Acknowledge(const std::vector<QueueIndex>& indexes) {
+    store->AckAsync("t", "group", indexes, [](const absl::Status& status) {
+      EXPECT_TRUE(status.ok()) << status;
+    });
+    Step();
+  }
+  void Acknowledge(std::initializer_list<uint64_t> indexes) {
+    Acknowledge(std::vector<QueueIndex>(indexes.begin(), indexes.end()));
+  }
+  // What Fill left of the consumer: next 5, 7, 8 and 10 acknowledged, three
+  // attempts of 6.
+  static GroupProgress Expected() {
+    GroupProgress progress(QueueIndex(5));
+    progress.Ack(QueueIndex(7), QueueIndex(9));
+    progress.Ack(QueueIndex(10), QueueIndex(11));
+    progress.NoteAttempts(QueueIndex(6), 3);
+    return progress;
   }
 
   void Shut() {

@@ -254,10 +254,32 @@ bool FakeDelayStore::WaitReady(uint64_t seen, absl::Duration timeout) {
   return state_->version != seen;
 }
 
+void FakeDelayStore::ReplaceAsync(const Handle& handle,
+                                  const MessageView& replacement,
+                                  MoveCallback done) {
+  MoveResult result;
+  {
+    MutexLock lock(&state_->mu);
+    Advance();
+    const auto at = Find(handle);
+    if (at == state_->pending.end()) {
+      result.answer = AnswerForMissing(handle);
+    } else {
+      state_->pending.erase(at);
+      result.answer = CancelAnswer::kCancelled;
+    }
+  }
+  if (result.answer == CancelAnswer::kCancelled) {
+    const auto put = Put(replacement);
+    if (!put.ok()) return done(put.status());
+    result.handle = put->handle;
+  }
+  done(result);
+}
+
 QueueIndex FakeDelayStore::Progress(std::string_view topic,
                                     std::string_view group) {
-  MutexLock lock(&state_->mu);
-  return state_->progress[{std::string(topic), std::string(group)}];
+  return GetProgress(topic, group).next;
 }
 
 absl::Status FakeDelayStore::CommitProgress(std::string_view topic,
@@ -265,9 +287,73 @@ absl::Status FakeDelayStore::CommitProgress(std::string_view topic,
                                             QueueIndex next) {
   MutexLock lock(&state_->mu);
   ++state_->commits;
-  QueueIndex& at = state_->progress[{std::string(topic), std::string(group)}];
-  at = std::max(at, next);
+  state_->progress[{std::string(topic), std::string(group)}].Ack(QueueIndex(),
+                                                                 next);
   return absl::OkStatus();
+}
+
+void FakeDelayStore::CommitProgressAsync(std::string_view topic,
+                                         std::string_view group,
+                                         QueueIndex next, AckCallback done) {
+  done(CommitProgress(topic, group, next));
+}
+
+void FakeDelayStore::AckAsync(std::string_view topic, std::string_view group,
+                              absl::Span<const QueueIndex> indexes,
+                              AckCallback done) {
+  {
+    MutexLock lock(&state_->mu);
+    GroupProgress& progress =
+        state_->progress[{std::string(topic), std::string(group)}];
+    for (const QueueIndex index : indexes) progress.Ack(index, index + 1);
+  }
+  done(absl::OkStatus());
+}
+
+void FakeDelayStore::NoteAttemptsAsync(std::string_view topic,
+                                       std::string_view group,
+                                       absl::Span<const AttemptCount> counts,
+                                       AckCallback done) {
+  {
+    MutexLock lock(&state_->mu);
+    GroupProgress& progress =
+        state_->progress[{std::string(topic), std::string(group)}];
+    for (const AttemptCount& count : counts) {
+      progress.NoteAttempts(count.index, count.attempts);
+    }
+  }
+  done(absl::OkStatus());
+}
+
+void FakeDelayStore::PutAndAckAsync(const MessageView& message,
+                                    std::string_view topic,
+                                    std::string_view group, QueueIndex index,
+                                    PutCallback done) {
+  if (GetProgress(topic, group).IsAcked(index)) {
+    return done(absl::NotFoundError("acknowledged before"));
+  }
+  auto put = Put(message);
+  if (put.ok()) AckAsync(topic, group, {&index, 1}, [](absl::Status) {});
+  done(std::move(put));
+}
+
+GroupProgress FakeDelayStore::GetProgress(std::string_view topic,
+                                          std::string_view group) {
+  MutexLock lock(&state_->mu);
+  return state_->progress[{std::string(topic), std::string(group)}];
+}
+
+std::vector<ConsumerKey> FakeDelayStore::Groups() {
+  MutexLock lock(&state_->mu);
+  std::vector<ConsumerKey> groups;
+  for (const auto& [key, progress] : state_->progress) groups.push_back(key);
+  return groups;
+}
+
+QueueIndex FakeDelayStore::EndOfReady(std::string_view topic) {
+  MutexLock lock(&state_->mu);
+  Advance();
+  return QueueIndex(state_->ready[std::string(topic)].size());
 }
 
 bool FakeDelayStore::WaitEmpty(absl::Duration) {

@@ -60,7 +60,7 @@ struct FakeStoreState {
   // (due time, arrival) -> message.
   std::map<std::pair<int64_t, uint64_t>, PendingMessage> pending;
   std::map<std::string, std::vector<ReadyMessage>> ready;
-  std::map<std::pair<std::string, std::string>, QueueIndex> progress;
+  std::map<ConsumerKey, GroupProgress> progress;
   std::map<Hour, uint32_t> numbers;  // last record number given in an hour
   uint64_t arrivals = 0;
   uint64_t version = 1;
@@ -81,6 +81,8 @@ class FakeDelayStore final : public DelayStore {
   absl::StatusOr<MoveResult> Reschedule(const Handle& handle,
                                         int64_t due_ms) override;
   absl::StatusOr<MoveResult> DeliverNow(const Handle& handle) override;
+  void ReplaceAsync(const Handle& handle, const MessageView& replacement,
+                    MoveCallback done) override;
 
   absl::StatusOr<PendingPage> Pending(const PendingQuery& query) override;
   absl::StatusOr<Forecast> GetForecast(Hour seconds_of) override;
@@ -96,6 +98,21 @@ class FakeDelayStore final : public DelayStore {
   QueueIndex Progress(std::string_view topic, std::string_view group) override;
   absl::Status CommitProgress(std::string_view topic, std::string_view group,
                               QueueIndex next) override;
+  void CommitProgressAsync(std::string_view topic, std::string_view group,
+                           QueueIndex next, AckCallback done) override;
+  void AckAsync(std::string_view topic, std::string_view group,
+                absl::Span<const QueueIndex> indexes,
+                AckCallback done) override;
+  void NoteAttemptsAsync(std::string_view topic, std::string_view group,
+                         absl::Span<const AttemptCount> counts,
+                         AckCallback done) override;
+  void PutAndAckAsync(const MessageView& message, std::string_view topic,
+                      std::string_view group, QueueIndex index,
+                      PutCallback done) override;
+  GroupProgress GetProgress(std::string_view topic,
+                            std::string_view group) override;
+  std::vector<ConsumerKey> Groups() override;
+  QueueIndex EndOfReady(std::string_view topic) override;
   bool WaitEmpty(absl::Duration timeout) override;
   absl::Status Close() override;
   bool Step() override { return false; }

@@ -52,7 +52,11 @@ CheckpointUpdate Update(uint32_t n) {
   if (n % 4 == 3) update.forgotten_hours.push_back(Hour(490'001));
   update.queues[absl::StrCat("topic", n % 3)] = {QueueIndex(n),
                                                  QueueIndex(2 * n)};
-  update.progress[{"topic0", absl::StrCat("group", n % 2)}] = QueueIndex(n);
+  GroupProgress& progress =
+      update.progress[{"topic0", absl::StrCat("group", n % 2)}];
+  progress.next = QueueIndex(n);
+  if (n % 3 != 0) progress.Ack(QueueIndex(n + 2), QueueIndex(2 * n + 9));
+  if (n % 2 != 0) progress.NoteAttempts(QueueIndex(n + 1), n);
   return update;
 }
 
@@ -166,10 +170,11 @@ TEST_F(CheckpointTest, AnyBytesMayBeNames) {
   for (const char* topic : {"", "s", "\xff", "a", "ab"}) {
     update.queues[topic] = {QueueIndex(1), QueueIndex(2)};
     for (const char* group : {"", "b", "\xff\xff"}) {
-      update.progress[{topic, group}] = QueueIndex(update.progress.size());
+      update.progress[{topic, group}] =
+          GroupProgress(QueueIndex(update.progress.size()));
     }
   }
-  update.progress[{std::string(300, 't'), "g"}] = QueueIndex(9);
+  update.progress[{std::string(300, 't'), "g"}] = GroupProgress(QueueIndex(9));
   Apply(update, &expected_);
   expected_.record = *store_->Write(update);
   Open();
@@ -626,9 +631,23 @@ TEST(CheckpointFormat, TheOtherWorkedExamplesAreWhatIsWritten) {
   EXPECT_EQ(hex(IdentityKey()), "69");
   EXPECT_EQ(hex(EncodeIdentity(id)), "010102030405060708090a0b0c0d0e0f10");
   EXPECT_EQ(hex(ProgressKey({"a", "g"})), "70016167");
-  EXPECT_EQ(hex(EncodeProgress(QueueIndex(3))), "0300000000000000");
+  EXPECT_EQ(hex(EncodeProgress(GroupProgress(QueueIndex(3)))),
+            "0300000000000000");
+
+  GroupProgress marks(QueueIndex(3));
+  marks.Ack(QueueIndex(5), QueueIndex(7));
+  marks.NoteAttempts(QueueIndex(4), 2);
+  const std::string marks_hex =
+      "0300000000000000"
+      "010202"
+      "010102";
+  EXPECT_EQ(hex(EncodeProgress(marks)), marks_hex);
 
   CheckpointState state;
+  ASSERT_TRUE(DecodeEntry(ProgressKey({"a", "h"}),
+                          absl::HexStringToBytes(marks_hex), &state)
+                  .ok());
+  EXPECT_TRUE(state.progress.at({"a", "h"}) == marks);
   ASSERT_TRUE(DecodeEntry(HourKey(Hour(490'000)),
                           absl::HexStringToBytes(facts_hex), &state)
                   .ok());
@@ -636,7 +655,7 @@ TEST(CheckpointFormat, TheOtherWorkedExamplesAreWhatIsWritten) {
   ASSERT_TRUE(DecodeEntry(ProgressKey({"a", "g"}),
                           absl::HexStringToBytes("0300000000000000"), &state)
                   .ok());
-  EXPECT_EQ(state.progress.at({"a", "g"}), QueueIndex(3));
+  EXPECT_EQ(state.progress.at({"a", "g"}), GroupProgress(QueueIndex(3)));
 }
 
 // --- Checkpoint records ------------------------------------------------------

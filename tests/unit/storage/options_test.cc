@@ -42,6 +42,7 @@ TEST(OptionsTest, EachOptionThatMakesNoSenseIsNamed) {
        [](StoreOptions* o) { o->batches_in_flight_max = 0; }},
       {"open_segments_max", [](StoreOptions* o) { o->open_segments_max = 3; }},
       {"open_topics_max", [](StoreOptions* o) { o->open_topics_max = 0; }},
+      {"group_marks_max", [](StoreOptions* o) { o->group_marks_max = 0; }},
       {"preload_ahead_ms", [](StoreOptions* o) { o->preload_ahead_ms = -1; }},
       {"preload_workers", [](StoreOptions* o) { o->preload_workers = 0; }},
       {"unreadable_retry_ms",

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/program/text.h"
+#include "storage/ack_format.h"
 #include "storage/checkpoint.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
@@ -72,6 +73,20 @@ class LogCommandTest : public ::testing::Test {
     AppendFixed<uint64_t>(&ack, 12);
     Add(RecordKind::kAck, Hour(), 0, ack);
   }
+  void AddMarks() {
+    GroupProgress marks(QueueIndex(2));
+    marks.Ack(QueueIndex(7), QueueIndex(10));
+    marks.NoteAttempts(QueueIndex(5), 3);
+    Add(RecordKind::kAck, Hour(), 0, EncodeMarks("orders", "pipe", marks),
+        kFlagMarks);
+    GroupProgress many;
+    for (uint64_t i = 1; i < 20; ++i) {
+      many.Ack(QueueIndex(2 * i), QueueIndex(2 * i + 1));
+      many.NoteAttempts(QueueIndex(2 * i + 1), 1);
+    }
+    Add(RecordKind::kAck, Hour(), 0, EncodeMarks("orders", "pipe", many),
+        kFlagMarks);
+  }
 
   StringConsole console_;
   StoreId id_;
@@ -97,6 +112,17 @@ TEST_F(LogCommandTest, EveryKindAsJson) {
       "\n");
   EXPECT_THAT(console_.err.text(), IsEmpty());
   EXPECT_EQ(console_.state->opened, 0);
+}
+
+TEST_F(LogCommandTest, SingleAcknowledgements) {
+  AddMarks();
+  EXPECT_EQ(console_.Run({"log", "/s", "--json"}), 0) << console_.err.text();
+  EXPECT_EQ(
+      console_.out.text(),
+      R"({"offset":560,"kind":"ack","topic":"orders","size":44,"group":"pipe","acked":"0-1,7-9","attempts":"5:3","written_ms":1795230000000})"
+      "\n"
+      R"({"offset":1072,"kind":"ack","topic":"orders","size":114,"group":"pipe","acked":"2,4,6,8,10,12,14,16,...","attempts":"3:1,5:1,7:1,9:1,11:1,13:1,15:1,17:1,...","written_ms":1795230000000})"
+      "\n");
 }
 
 TEST_F(LogCommandTest, ForPeople) {

@@ -42,7 +42,7 @@ std::vector<std::string> With(std::vector<std::string> arguments,
 }
 
 uint64_t Progress(StringConsole& console, const std::string& topic) {
-  return console.state->progress[{topic, "pipe"}].value();
+  return console.state->progress[{topic, "pipe"}].next.value();
 }
 
 TEST(PipeCommandTest, WritesAtTheDueTime) {
