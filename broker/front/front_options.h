@@ -63,6 +63,8 @@ struct FrontOptions {
   int64_t transaction_check_ms = 30'000;  // unless the message says another
   int64_t transaction_check_ms_max = 3'600'000;
   int transaction_checks_max = 15;  // then it is rolled back
+  // ... or, while no producer of its topic is there to be asked, at this age.
+  int64_t transaction_age_ms_max = 72LL * 3'600'000;
 
   // --- connections ---
   size_t connections_max = 20'000;

@@ -12,6 +12,8 @@
 namespace hourglass {
 namespace {
 
+// How late a question about a transaction may be.
+constexpr int64_t kScanMs = 250;
 // A client that hands back with less wants "some time later": it is the group
 // that knows how much.
 constexpr int64_t kShortestWaitMs = 1000;
@@ -51,7 +53,9 @@ FrontService::FrontService(const FrontParts& parts, const FrontOptions& options)
       transactions_(parts.store, parts.clock, options, &clients_),
       sender_(parts.store, parts.clock, options, parts.topics, &dedupe_,
               &transactions_),
-      recaller_(parts.store, options) {}
+      recaller_(parts.store, options) {
+  ScanTransactions();
+}
 
 FrontService::~FrontService() = default;
 
@@ -59,6 +63,11 @@ void FrontService::Stop() {
   timers_.Stop();
   polls_.CancelAll();
   for (const auto& stream : clients_.Streams()) stream->Close();
+}
+
+void FrontService::ScanTransactions() {
+  transactions_.Scan();
+  (void)timers_.ScheduleAfterMs(kScanMs, [this] { ScanTransactions(); });
 }
 
 // --- where things are, who is there ---

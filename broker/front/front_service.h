@@ -111,6 +111,7 @@ class FrontService final : public proto::MessagingService::CallbackService,
                   const proto::Settings& asked);
   void ConfigureGroup(const proto::Settings& asked);
   ReceiveCall::Parts ReceiveParts();
+  void ScanTransactions();
   // Topic and group of a call that is about a receipt.
   Verdict CheckNames(const proto::Resource& topic,
                      const proto::Resource& group) const;

@@ -17,8 +17,8 @@
 //   __hg.born   born_timestamp, UTC milliseconds
 //   __hg.host   born_host
 //   __hg.trace  trace_context
-//   __hg.topic, __hg.client, __hg.checks, __hg.wait   of half messages
-//                                                     (transactions.h)
+//   __hg.topic, __hg.client, __hg.checks, __hg.wait, __hg.since
+//               of half messages (transactions.h)
 //
 // Serves promise 2: what was sent is what arrives.
 #ifndef HOURGLASS_BROKER_FRONT_MESSAGE_FORM_H_
@@ -45,6 +45,7 @@ inline constexpr std::string_view kHalfTopicProperty = "__hg.topic";
 inline constexpr std::string_view kHalfClientProperty = "__hg.client";
 inline constexpr std::string_view kHalfChecksProperty = "__hg.checks";
 inline constexpr std::string_view kHalfWaitProperty = "__hg.wait";
+inline constexpr std::string_view kHalfSinceProperty = "__hg.since";
 // What consumers of a committed transaction's message find its id under.
 inline constexpr std::string_view kTransactionIdProperty = "__transactionId__";
 
