@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/message_codec.h"
+#include "storage/status_macros.h"
 
 namespace hourglass {
 namespace {
@@ -23,17 +24,28 @@ BodyReader::BodyReader(StoreState* state, Lost lost)
 absl::StatusOr<std::shared_ptr<HourSegment>> BodyReader::OpenSegment(
     Hour hour, RecordNumber upto) {
   MutexLock lock(&state_->mu);
-  auto segment = state_->applier.hours().ForRead(hour);
-  // An error of the flush shows when the frame is read.
-  if (segment.ok() && upto > (*segment)->flushed()) {
-    (*segment)->Flush().IgnoreError();
+  unwritten_ = false;
+  ASSIGN_OR_RETURN(auto segment, state_->applier.hours().ForRead(hour));
+  if (upto > segment->flushed()) {
+    const absl::Status flushed = segment->Flush();
+    unwritten_ = !flushed.ok();
+    // Now, not when the next checkpoint meets it: messages that could be read
+    // would come before those of their millisecond that could not.
+    if (unwritten_ && !absl::IsResourceExhausted(flushed) &&
+        state_->failure.ok()) {
+      state_->failure = absl::UnavailableError(
+          absl::StrCat("the store stopped: ", flushed.message()));
+    }
+    RETURN_IF_ERROR(flushed);
   }
   return segment;
 }
 
 std::unique_ptr<DeliveredBatch> BodyReader::Read(
-    const std::vector<DueEntry>& entries, std::vector<DueEntry>* later) {
+    const std::vector<DueEntry>& entries, std::vector<DueEntry>* later,
+    bool retry) {
   later_ = later;
+  retry_ = retry;
   auto batch = std::make_unique<DeliveredBatch>();
   batch->items.resize(entries.size());
   std::vector<size_t> order(entries.size());
@@ -118,10 +130,11 @@ void BodyReader::ReadRun(const HourSegment& segment, const Run& run,
 void BodyReader::LeaveOut(const DueEntry& entry, const absl::Status& why) {
   // Damage stays, and so does a file that is not there.
   const bool for_good = absl::IsDataLoss(why) || absl::IsNotFound(why);
-  if (later_ == nullptr || for_good) {
-    Report(entry, why);
-  } else {
+  // What is not in the file is whole in the buffer, or in the log.
+  if (later_ != nullptr && (unwritten_ || (retry_ && !for_good))) {
     later_->push_back(entry);
+  } else {
+    Report(entry, why);
   }
 }
 

@@ -34,9 +34,13 @@ class BodyReader {
 
   BodyReader(StoreState* state, Lost lost);
 
-  // `later` null: everything unreadable is reported.
+  // `later` null: everything unreadable is reported. Otherwise it gets what
+  // may be readable later: with `retry` all that is not damaged or missing,
+  // without it only what could not be written to the hour's files. If that is
+  // for another reason than a full disk, the store stops.
   std::unique_ptr<DeliveredBatch> Read(const std::vector<DueEntry>& entries,
-                                       std::vector<DueEntry>* later = nullptr);
+                                       std::vector<DueEntry>* later = nullptr,
+                                       bool retry = true);
 
   // Says that a message of a batch cannot be delivered.
   void Report(const DueEntry& entry, const absl::Status& why);
@@ -59,6 +63,8 @@ class BodyReader {
   StoreState* const state_;
   const Lost lost_;
   std::vector<DueEntry>* later_ = nullptr;  // of the Read that runs
+  bool retry_ = false;
+  bool unwritten_ = false;  // what the segment buffers could not be written
 };
 
 }  // namespace hourglass

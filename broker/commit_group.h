@@ -9,9 +9,11 @@
 #define HOURGLASS_BROKER_COMMIT_GROUP_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "broker/staging.h"
 #include "hourglass/delay_store.h"
@@ -39,15 +41,21 @@ struct CommitGroup {
   std::vector<int64_t> delivered_due_ms;
   size_t staged_bytes = 0;  // to release when it is done
   uint64_t ready_messages = 0;
+  absl::flat_hash_set<std::string> ready_topics;  // of them
   bool wants_sync = false;  // a barrier: sync whatever the policy
   absl::Status status;      // of writing it
 
+  // Nothing to write, nobody to tell.
+  bool empty() const {
+    return builder.records() == 0 && puts.empty() && ops.empty();
+  }
   void Clear() {
     puts.clear();
     ops.clear();
     delivered_due_ms.clear();
     staged_bytes = 0;
     ready_messages = 0;
+    ready_topics.clear();
     wants_sync = false;
   }
 };

@@ -35,6 +35,11 @@ GroupProgress DelayStoreImpl::GetProgress(std::string_view topic,
   return known == nullptr ? GroupProgress() : *known;
 }
 
+bool DelayStoreImpl::HasGroup(std::string_view topic, std::string_view group) {
+  MutexLock lock(&state_->mu);
+  return state_->applier.Progress(topic, group) != nullptr;
+}
+
 std::vector<ConsumerKey> DelayStoreImpl::Groups() {
   MutexLock lock(&state_->mu);
   std::vector<ConsumerKey> groups;

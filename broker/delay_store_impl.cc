@@ -69,7 +69,8 @@ DelayStoreImpl::DelayStoreImpl(std::unique_ptr<StoreState> state,
       staging_(state_->options.unsynced_bytes_max),
       writer_(state_.get(), &staging_,
               {[this](int64_t due_ms) { OnArrival(due_ms); },
-               [this](uint64_t ready) { OnDurable(ready); }}),
+               [this](uint64_t ready) { OnDurable(ready); },
+               [this](const CommitGroup& group) { OnReady(group); }}),
       deliverer_(state_.get(), &writer_, sink,
                  [this](const DueEntry&, const absl::Status& why) {
                    OnLost(1, std::string(why.message()));
@@ -349,23 +350,36 @@ StoreStats DelayStoreImpl::Stats() {
   return stats;
 }
 
-// --- ready messages
-// ------------------------------------------------------------
+// --- ready messages ---------------------------------------------------------
 
 absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
     std::string_view topic, QueueIndex from, size_t count_max,
     size_t bytes_max) {
   RETURN_IF_ERROR(CheckOpen());
-  ASSIGN_OR_RETURN(const auto entries,
-                   state_->applier.queues().Read(topic, from, count_max));
   std::vector<ReadyMessage> messages;
+  while (true) {
+    ASSIGN_OR_RETURN(const auto entries,
+                     state_->applier.queues().Read(topic, from, count_max));
+    ASSIGN_OR_RETURN(const size_t looked_at,
+                     ReadSome(entries, from, bytes_max, &messages));
+    // Where all of it was damaged, nothing is not the end.
+    if (!messages.empty() || looked_at == 0) return messages;
+    from = from + looked_at;
+  }
+}
+
+absl::StatusOr<size_t> DelayStoreImpl::ReadSome(
+    const std::vector<QueueEntry>& entries, QueueIndex from, size_t bytes_max,
+    std::vector<ReadyMessage>* messages) {
   const LogOffset visible = writer_.acknowledged();
   size_t bytes = 0;
+  size_t looked_at = 0;
   std::string buffer;
-  for (size_t i = 0; i < entries.size() && bytes < bytes_max; ++i) {
-    const QueueEntry& entry = entries[i];
+  for (; looked_at < entries.size() && bytes < bytes_max; ++looked_at) {
+    const QueueEntry& entry = entries[looked_at];
     if (entry.offset + entry.size > visible) break;
-    const absl::Status read = ReadOne(entry, from + i, &buffer, &messages);
+    const absl::Status read =
+        ReadOne(entry, from + looked_at, &buffer, messages);
     // What is behind a damaged record must not wait for it.
     if (absl::IsDataLoss(read)) {
       OnDamagedRecord(entry.offset, read);
@@ -374,7 +388,7 @@ absl::StatusOr<std::vector<ReadyMessage>> DelayStoreImpl::ReadReady(
     }
     bytes += entry.size;
   }
-  return messages;
+  return looked_at;
 }
 
 absl::Status DelayStoreImpl::ReadOne(const QueueEntry& entry, QueueIndex index,
@@ -474,6 +488,20 @@ void DelayStoreImpl::OnDurable(uint64_t ready) {
   MutexLock lock(&ready_mu_);
   ++ready_version_;
   ready_.SignalAll();
+}
+
+void DelayStoreImpl::SetReadyListener(ReadyListener listener) {
+  MutexLock lock(&listener_mu_);
+  ready_listener_ = std::move(listener);
+  has_listener_ = ready_listener_ != nullptr;
+}
+
+void DelayStoreImpl::OnReady(const CommitGroup& group) {
+  if (!has_listener_) return;
+  const std::vector<std::string> topics(group.ready_topics.begin(),
+                                        group.ready_topics.end());
+  MutexLock lock(&listener_mu_);
+  if (ready_listener_) ready_listener_(topics);
 }
 
 void DelayStoreImpl::OnLost(uint64_t count, const std::string& why) {
@@ -627,7 +655,9 @@ bool DelayStoreImpl::Step() {
 }
 
 int64_t DelayStoreImpl::NextStepMs() {
-  return std::min(deliverer_.NextWakeMs(NowMs()), checkpointer_.NextDueMs());
+  const int64_t now_ms = NowMs();
+  return std::min({deliverer_.NextWakeMs(now_ms), writer_.NextWakeMs(now_ms),
+                   checkpointer_.NextDueMs()});
 }
 
 }  // namespace hourglass

@@ -62,6 +62,7 @@ class DelayStoreImpl final : public DelayStore {
   QueueIndex FirstReady(std::string_view topic) override;
   std::vector<std::string> Topics() override;
   uint64_t ReadyVersion() override { return ready_version_.load(); }
+  void SetReadyListener(ReadyListener listener) override;
   bool WaitReady(uint64_t seen, absl::Duration timeout) override;
 
   QueueIndex Progress(std::string_view topic, std::string_view group) override;
@@ -80,6 +81,7 @@ class DelayStoreImpl final : public DelayStore {
                       PutCallback done) override;
   GroupProgress GetProgress(std::string_view topic,
                             std::string_view group) override;
+  bool HasGroup(std::string_view topic, std::string_view group) override;
   std::vector<ConsumerKey> Groups() override;
   QueueIndex EndOfReady(std::string_view topic) override;
   bool WaitEmpty(absl::Duration timeout) override;
@@ -108,7 +110,12 @@ class DelayStoreImpl final : public DelayStore {
 
   void OnArrival(int64_t due_ms);
   void OnDurable(uint64_t ready);
+  void OnReady(const CommitGroup& group);
   void OnLost(uint64_t count, const std::string& why);
+  // How many entries it looked at.
+  absl::StatusOr<size_t> ReadSome(const std::vector<QueueEntry>& entries,
+                                  QueueIndex from, size_t bytes_max,
+                                  std::vector<ReadyMessage>* messages);
   absl::Status ReadOne(const QueueEntry& entry, QueueIndex index,
                        std::string* buffer,
                        std::vector<ReadyMessage>* messages);
@@ -140,6 +147,10 @@ class DelayStoreImpl final : public DelayStore {
   std::atomic<bool> disk_full_{false};
   std::atomic<uint64_t> lost_{0};
   std::atomic<bool> closed_{false};
+
+  Mutex listener_mu_;
+  ReadyListener ready_listener_ ABSL_GUARDED_BY(listener_mu_);
+  std::atomic<bool> has_listener_{false};
 
   Mutex ready_mu_;
   std::atomic<uint64_t> ready_version_{1};

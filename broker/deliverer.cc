@@ -35,8 +35,7 @@ bool Deliverer::RunOnce(int64_t now_ms) {
   if (!TakeDue(now_ms, &due)) return false;
   if (due.taken.entries.empty()) return due.taken.passed_over;
   std::vector<DueEntry> later;
-  auto batch = reader_.Read(due.taken.entries,
-                            now_ms < due.give_up_ms ? &later : nullptr);
+  auto batch = reader_.Read(due.taken.entries, &later, now_ms < due.give_up_ms);
   batch->token = due.taken.token;
   if (!later.empty()) Postpone(due, std::move(later), now_ms);
   if (batch->items.empty()) {

@@ -57,6 +57,19 @@ bool Sequencer::HasRoom(const CommitGroup& group, size_t bytes) const {
   return RoundUpToBlock(used + bytes) <= group_bytes_max_;
 }
 
+// Whether what is applied next can be written to the files of hours and
+// queues, or kept for them. Once a record is made it must be.
+absl::Status Sequencer::RoomForFiles() {
+  const absl::Status room = state_->applier.HasRoom();
+  if (room.ok()) return room;
+  if (absl::IsResourceExhausted(room)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the disk is full: ", room.message()));
+  }
+  Stop(room);
+  return room;
+}
+
 void Sequencer::Stop(const absl::Status& status) {
   if (stopped_.ok()) stopped_ = status;
 }
@@ -96,6 +109,8 @@ void Sequencer::FillDelivered(CommitGroup* group) {
     const size_t need =
         batch.payload_bytes + batch.items.size() * kRecordHeaderBytes;
     if (!HasRoom(*group, need)) return;
+    // They are pending anyhow, so they can wait for it.
+    if (!RoomForFiles().ok()) return;
     const LogOffset from = group->builder.end();
     const uint8_t flags = batch.mark_only ? kFlagMarkOnly : 0;
     for (const DeliveredBatch::Item& item : batch.items) {
@@ -110,6 +125,7 @@ void Sequencer::FillDelivered(CommitGroup* group) {
                              item.payload, item.payload_hash);
       const absl::Status applied = state_->applier.Delivered(record);
       if (!applied.ok()) return Stop(applied);
+      if (!batch.mark_only) NoteReady(group);
       group->delivered_due_ms.push_back(item.entry.due_ms);
     }
     group->ready_messages += batch.items.size();
@@ -118,6 +134,14 @@ void Sequencer::FillDelivered(CommitGroup* group) {
     state_->hand.marks().Sequenced(batch.token, from, group->builder.end());
     delivered_.pop_front();
   }
+}
+
+void Sequencer::NoteReady(CommitGroup* group) {
+  const std::string& topic = state_->applier.last_topic();
+  // Mostly the same one again.
+  if (group->ready_topics.size() == 1 && *group->ready_topics.begin() == topic)
+    return;
+  group->ready_topics.insert(topic);
 }
 
 void Sequencer::FillOps(CommitGroup* group, int64_t now_ms) {
@@ -243,7 +267,9 @@ void Sequencer::Put(Op* op, std::string_view payload, int64_t now_ms,
     if (!waiter.refused.ok()) return;
   }
   waiter.result.offset = group->builder.end();
-  const auto handle = Place(*op, payload, now_ms, group);
+  const absl::Status room = RoomForFiles();
+  const absl::StatusOr<Handle> handle =
+      room.ok() ? Place(*op, payload, now_ms, group) : room;
   if (!handle.ok()) {
     waiter.refused = handle.status();
     return;
@@ -266,6 +292,7 @@ absl::StatusOr<Handle> Sequencer::Place(const Op& op, std::string_view payload,
     const absl::Status applied = state_->applier.Ready(record);
     if (!applied.ok()) Stop(applied);
     ++group->ready_messages;
+    NoteReady(group);
     ++counters_.at_once;
     return Handle();
   }
@@ -388,10 +415,27 @@ void Sequencer::Cancel(Op* op, CommitGroup* group) {
     result.answer = verdict->answer;
     if (verdict->answer == CancelAnswer::kCancelled &&
         !verdict->already_cancelled) {
-      result.status = AddCancel(op->handle, group);
+      result.status = RoomForFiles();
+      if (result.status.ok()) result.status = AddCancel(op->handle, group);
     }
   }
   group->ops.push_back({std::move(op->done), result});
+}
+
+// The new message first: if it cannot be placed, nothing has changed. Then
+// the old one must go, or the store stops: never both.
+absl::StatusOr<Handle> Sequencer::Replace(const Op& op,
+                                          std::string_view payload,
+                                          int64_t now_ms, CommitGroup* group) {
+  RETURN_IF_ERROR(RoomForFiles());
+  // Held open: the new hour must not push it out.
+  ASSIGN_OR_RETURN(const auto old,
+                   state_->applier.hours().ForAppend(op.handle.hour));
+  ASSIGN_OR_RETURN(const Handle handle, Place(op, payload, now_ms, group));
+  const absl::Status cancelled = AddCancel(op.handle, group);
+  if (!cancelled.ok()) Stop(cancelled);
+  RETURN_IF_ERROR(cancelled);
+  return handle;
 }
 
 void Sequencer::Move(Op* op, std::string_view payload, int64_t now_ms,
@@ -405,10 +449,8 @@ void Sequencer::Move(Op* op, std::string_view payload, int64_t now_ms,
     // answer says what became of it.
     if (verdict->answer == CancelAnswer::kCancelled &&
         !verdict->already_cancelled) {
-      // The new message first: if it cannot be placed, nothing has changed.
-      auto handle = Place(*op, payload, now_ms, group);
-      result.status =
-          handle.ok() ? AddCancel(op->handle, group) : handle.status();
+      auto handle = Replace(*op, payload, now_ms, group);
+      result.status = handle.status();
       if (handle.ok()) result.handle = *handle;
     } else if (verdict->already_cancelled) {
       result.status = absl::NotFoundError("the message was cancelled before");

@@ -49,7 +49,8 @@ class Sequencer {
   bool HasWork() const { return !batches_.empty() || !delivered_.empty(); }
 
   // Fills `group` from the front of the work; leaves it started and not
-  // finished. A group without records still carries answers. An error means
+  // finished. A group without records still carries answers; an empty one
+  // means that what there is waits for room on a full disk. An error means
   // the state no longer follows the log: the store must stop.
   absl::Status Fill(CommitGroup* group, int64_t now_ms);
 
@@ -81,7 +82,10 @@ class Sequencer {
   };
 
   bool HasRoom(const CommitGroup& group, size_t bytes) const;
+  absl::Status RoomForFiles();
   void FillDelivered(CommitGroup* group);
+  // The topic of the record that was applied last has a message more.
+  void NoteReady(CommitGroup* group);
   void FillOps(CommitGroup* group, int64_t now_ms);
   void One(Op* op, std::string_view payload, int64_t now_ms,
            CommitGroup* group);
@@ -91,6 +95,8 @@ class Sequencer {
   absl::StatusOr<Handle> Place(const Op& op, std::string_view payload,
                                int64_t now_ms, CommitGroup* group);
   void Cancel(Op* op, CommitGroup* group);
+  absl::StatusOr<Handle> Replace(const Op& op, std::string_view payload,
+                                 int64_t now_ms, CommitGroup* group);
   void Move(Op* op, std::string_view payload, int64_t now_ms,
             CommitGroup* group);
   void Ack(Op* op, std::string_view payload, CommitGroup* group);

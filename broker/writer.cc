@@ -148,8 +148,14 @@ bool Writer::RunOnce() {
     FailWork(group, filled);
     return true;
   }
+  if (group->empty()) return false;  // waits for room on a full disk
   Commit(group);
   return true;
+}
+
+int64_t Writer::NextWakeMs(int64_t now_ms) const {
+  return sequencer_.HasWork() ? now_ms + kFullDiskWaitMs
+                              : std::numeric_limits<int64_t>::max();
 }
 
 void Writer::FillLoop() {
@@ -168,14 +174,21 @@ void Writer::FillLoop() {
     }
     CommitGroup* group = TakeFree();
     const absl::Status filled = Fill(group);
-    if (!filled.ok()) {
-      FailWork(group, filled);
-      MutexLock lock(&hand_over_mu_);
-      free_.push_back(group);
-    } else {
+    if (filled.ok() && !group->empty()) {
       HandOver(group);
+      continue;
     }
+    if (!filled.ok()) FailWork(group, filled);
+    GiveBack(group);
+    if (!filled.ok()) continue;
+    if (stop_) return;
+    staging_->Wait(kFullDiskWaitMs);
   }
+}
+
+void Writer::GiveBack(CommitGroup* group) {
+  MutexLock lock(&hand_over_mu_);
+  free_.push_back(group);
 }
 
 void Writer::FailWork(CommitGroup* group, const absl::Status& why) {
@@ -339,7 +352,11 @@ void Writer::Tell(CommitGroup* group, const absl::Status& status) {
     op.done(op.result);
   }
   if (group->ready_messages > 0) CrashPoint("ready.durable_not_told");
-  if (status.ok()) listener_.on_durable(group->ready_messages);
+  if (!status.ok()) return;
+  if (group->ready_messages > 0 && listener_.on_ready) {
+    listener_.on_ready(*group);
+  }
+  listener_.on_durable(group->ready_messages);
 }
 
 void Writer::Fail(const absl::Status& status) {

@@ -48,6 +48,8 @@ class Writer {
   struct Listener {
     std::function<void(int64_t due_ms)> on_arrival;
     std::function<void(uint64_t ready)> on_durable;
+    // Before on_durable, if messages became readable.
+    std::function<void(const CommitGroup&)> on_ready = nullptr;
   };
 
   Writer(StoreState* state, Staging* staging, Listener listener);
@@ -61,6 +63,9 @@ class Writer {
 
   // One group: fill, write, tell. True if there was one.
   bool RunOnce();
+  // When RunOnce should be called again though nothing new came, because
+  // what there is waits for room on the disk; INT64_MAX: it waits for nothing.
+  int64_t NextWakeMs(int64_t now_ms) const;
 
   // What consumers may see: acknowledged, by the sync policy.
   LogOffset acknowledged() const { return LogOffset(acknowledged_.load()); }
@@ -98,6 +103,7 @@ class Writer {
   void Fail(const absl::Status& status);
   absl::Status Failure();
   CommitGroup* TakeFree();
+  void GiveBack(CommitGroup* group);
   void HandOver(CommitGroup* group);
 
   StoreState* const state_;

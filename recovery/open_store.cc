@@ -59,7 +59,8 @@ absl::Status CreateStore(const Path& dir, const StoreOptions& options) {
   FileSystem* fs = options.file_system;
   RETURN_IF_ERROR(SyncParents(fs, dir));
   ASSIGN_OR_RETURN(const bool again, fs->Exists(dir / kCreatingName));
-  if (!again) RETURN_IF_ERROR(Touch(fs, dir / kCreatingName));
+  // One that is there may not be durable, if the attempt that made it failed.
+  RETURN_IF_ERROR(again ? fs->SyncDir(dir) : Touch(fs, dir / kCreatingName));
   CrashPoint("create.marked");
   for (const char* name : kSubdirs) {
     RETURN_IF_ERROR(RemoveTree(fs, dir / name));

@@ -128,7 +128,12 @@ absl::Status StoreSurvey::FindIdentity() {
   report.bytes =
       source.fs->FileSize(source.dir / kIdentityFileName).value_or(0);
   const auto identity = ReadIdentity(source.fs, source.dir);
-  if (identity.ok()) {
+  const auto from_log = IdFromLog(source.fs, source.dir);
+  const auto from_hours = IdFromHours(source.fs, source.dir);
+  // One file against all others is the one that was put here by mistake.
+  const bool foreign = identity.ok() && from_log && from_log == from_hours &&
+                       *from_log != identity->store_id;
+  if (identity.ok() && !foreign) {
     id = identity->store_id;
     created_ms = identity->created_ms;
     report.records = 1;
@@ -136,8 +141,7 @@ absl::Status StoreSurvey::FindIdentity() {
     return absl::OkStatus();
   }
   if (absl::IsFailedPrecondition(identity.status())) return identity.status();
-  auto found = IdFromLog(source.fs, source.dir);
-  if (!found) found = IdFromHours(source.fs, source.dir);
+  const auto found = from_log ? from_log : from_hours;
   if (!found) {
     return absl::DataLossError(
         absl::StrCat(identity.status().message(),
@@ -146,7 +150,13 @@ absl::Status StoreSurvey::FindIdentity() {
   id = *found;
   report.damaged = 1;
   files.push_back(std::move(report));
-  findings.Damage(kIdentityFileName, std::string(identity.status().message()),
+  findings.Damage(kIdentityFileName,
+                  foreign ? absl::StrCat("belongs to the store ",
+                                         identity->store_id.ToHex(),
+                                         ", and the log and "
+                                         "the hours to ",
+                                         id.ToHex())
+                          : std::string(identity.status().message()),
                   absl::StrCat("the store does not start; its id ", id.ToHex(),
                                " is known from other files"));
   return absl::OkStatus();
@@ -167,7 +177,10 @@ absl::Status StoreSurvey::ReadCheckpoint() {
     return state;
   };
   auto state = read();
-  if (absl::IsFailedPrecondition(state.status())) return state.status();
+  if (absl::IsFailedPrecondition(state.status()) &&
+      !IsOfAnotherStore(state.status())) {
+    return state.status();
+  }
   if (state.ok()) {
     checkpoint = *std::move(state);
     newest = checkpoint->record;

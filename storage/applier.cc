@@ -46,6 +46,11 @@ absl::Status Applier::Restore(const CheckpointState& state) {
   return absl::OkStatus();
 }
 
+absl::Status Applier::HasRoom() {
+  RETURN_IF_ERROR(hours_.HasRoom());
+  return queues_.HasRoom();
+}
+
 absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
   if (last_segment_ == nullptr || last_segment_->hour() != hour) {
     ASSIGN_OR_RETURN(last_segment_, hours_.ForAppend(hour));
@@ -60,6 +65,7 @@ absl::StatusOr<RecordNumber> Applier::NextNumber(Hour hour) {
 absl::Status Applier::AppendToQueue(const LogRecord& record) {
   const PeekedMessage message = PeekMessage(record.payload);
   if (message.topic.empty()) return DoesNotFit(record, "holds no message");
+  if (last_topic_ != message.topic) last_topic_ = std::string(message.topic);
   const uint32_t tag = message.tag.empty() ? 0 : IdHash(message.tag);
   return queues_.Append(message.topic, {record.offset, record.size(), tag})
       .status();
@@ -200,8 +206,11 @@ std::vector<Hour> Applier::ForgetRetired(Hour before) {
 
 absl::StatusOr<Applier::Changes> Applier::TakeChanges() {
   Changes changes;
-  ASSIGN_OR_RETURN(changes.hours, hours_.TakeChanges());
+  // What a full disk can refuse comes first: then nothing is taken.
+  RETURN_IF_ERROR(hours_.RemoveRetired());
+  RETURN_IF_ERROR(hours_.FlushAll());
   ASSIGN_OR_RETURN(changes.queues, queues_.TakeChanges());
+  ASSIGN_OR_RETURN(changes.hours, hours_.TakeChanges());
   std::set<Hour> rest = std::exchange(delivered_changed_, {});
   for (const HourTable::Changed& changed : changes.hours.hours) {
     changes.update.hours.push_back(

@@ -64,7 +64,13 @@ class Applier {
   // Recovery: takes over the checkpoint's facts and cuts the files to them.
   absl::Status Restore(const CheckpointState& state);
 
-  // The number that the next record of `hour` will have.
+  // To be asked before a record is made for Ready, Delayed, Delivered or
+  // Cancel. RESOURCE_EXHAUSTED: on a full disk the files' buffers have grown
+  // to their bound.
+  absl::Status HasRoom();
+
+  // The number that the next record of `hour` will have. RESOURCE_EXHAUSTED:
+  // the hour is full, or the disk has no room for its files.
   absl::StatusOr<RecordNumber> NextNumber(Hour hour);
 
   // One method a record kind. Each takes the record as it stands in the log;
@@ -94,6 +100,8 @@ class Applier {
   const GroupProgress* Progress(std::string_view topic,
                                 std::string_view group) const;
   const GroupProgressMap& progress() const { return progress_; }
+  // Where the last Ready or Delivered record went.
+  const std::string& last_topic() const { return last_topic_; }
 
   // Every message of the hour is done: the next checkpoint says so, and
   // RemoveRetired, to be called when that is durable, unlinks its files.
@@ -126,6 +134,7 @@ class Applier {
   QueueTable queues_;
   GroupProgressMap progress_;
   std::set<const GroupProgressMap::value_type*> progress_changed_;
+  std::string last_topic_;
   std::map<Hour, DeliveredCount> delivered_;
   std::set<Hour> delivered_changed_;
   PendingCount pending_;

@@ -14,7 +14,7 @@
 #include "storage/checkpoint_format.h"
 #include "storage/mutex.h"
 #include "storage/rocks_file_system.h"
-#include "storage/sst_footer.h"
+#include "storage/sst_tail.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -101,7 +101,7 @@ absl::Status CheckIdentity(const Path& dir, const std::string& stored,
                      static_cast<uint8_t>(stored[0]),
                      "; this program reads version ", kCheckpointVersion));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
+  return OfAnotherStore(absl::StrCat(
       dir.string(), ": checkpoint belongs to store ",
       absl::BytesToHexString(stored.substr(1)), ", not to ", id.ToHex()));
 }

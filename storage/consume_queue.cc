@@ -101,6 +101,7 @@ class QueueTable::Impl {
   absl::Status Restore(const std::map<std::string, QueueFacts>& facts);
   absl::StatusOr<QueueIndex> Append(std::string_view name,
                                     const QueueEntry& entry);
+  absl::Status HasRoom();
   absl::StatusOr<std::vector<QueueEntry>> Read(std::string_view name,
                                                QueueIndex from,
                                                size_t count_max);
@@ -150,7 +151,7 @@ class QueueTable::Impl {
   const QueueOptions options_;
 
   mutable Mutex mutex_;  // guards all below
-  absl::Status status_;  // first failed write
+  absl::Status status_;  // first failed write, but for want of space
   QueueFiles files_;
   absl::flat_hash_map<std::string, std::unique_ptr<Topic>> topics_;
   Topic* last_ = nullptr;  // of the last Append
@@ -215,35 +216,53 @@ absl::StatusOr<QueueIndex> QueueTable::Impl::Append(std::string_view name,
   ++topic->facts.next;
   MarkDirty(topic);
   buffered_bytes_ += sizeof(bytes);
-  if (buffered_bytes_ > options_.buffer_bytes_max) RETURN_IF_ERROR(FlushAll());
+  if (buffered_bytes_ > options_.buffer_bytes_max) {
+    const absl::Status flushed = FlushAll();
+    if (!absl::IsResourceExhausted(flushed)) RETURN_IF_ERROR(flushed);
+  }
   return index;
+}
+
+absl::Status QueueTable::Impl::HasRoom() {
+  MutexLock lock(&mutex_);
+  if (buffered_bytes_ <= options_.buffer_bytes_max) return status_;
+  return FlushAll();
 }
 
 absl::Status QueueTable::Impl::FlushAll() {
   if (!status_.ok()) return status_;
+  size_t flushed = 0;
+  absl::Status status;
   for (Topic* topic : with_buffer_) {
-    status_ = FlushTopic(topic);
-    if (!status_.ok()) return status_;
+    status = FlushTopic(topic);
+    if (!status.ok()) break;
+    ++flushed;
   }
-  with_buffer_.clear();
-  buffered_bytes_ = 0;
-  return absl::OkStatus();
+  with_buffer_.erase(with_buffer_.begin(),
+                     with_buffer_.begin() + static_cast<ptrdiff_t>(flushed));
+  if (!absl::IsResourceExhausted(status)) status_ = status;
+  return status;
 }
 
 absl::Status QueueTable::Impl::FlushTopic(Topic* topic) {
-  std::string_view rest = topic->buffer;
-  while (!rest.empty()) {
+  size_t written = 0;
+  absl::Status status;
+  while (status.ok() && written < topic->buffer.size()) {
     const size_t in_file =
         NeedsNewFile(*topic) ? 0 : topic->flushed - topic->starts.back();
     const size_t room = options_.entries_per_file - in_file;
-    const size_t size = std::min(rest.size(), room * kQueueEntryBytes);
-    RETURN_IF_ERROR(WriteEntries(topic, rest.substr(0, size)));
-    topic->flushed += size / kQueueEntryBytes;
-    rest.remove_prefix(size);
+    const auto piece = std::string_view(topic->buffer)
+                           .substr(written, room * kQueueEntryBytes);
+    status = WriteEntries(topic, piece);
+    if (!status.ok()) break;
+    topic->flushed += piece.size() / kQueueEntryBytes;
+    written += piece.size();
   }
+  buffered_bytes_ -= written;
+  topic->buffer.erase(0, written);
   // Ten thousand topics must not each keep the largest buffer they ever had.
-  std::string().swap(topic->buffer);
-  return absl::OkStatus();
+  if (topic->buffer.empty()) std::string().swap(topic->buffer);
+  return status;
 }
 
 bool QueueTable::Impl::NeedsNewFile(const Topic& topic) const {
@@ -358,7 +377,9 @@ absl::StatusOr<QueueTable::Changes> QueueTable::Impl::TakeChanges() {
   MutexLock lock(&mutex_);
   RETURN_IF_ERROR(FlushAll());
   ++taken_;
-  RETURN_IF_ERROR(status_ = UnlinkGivenUp());
+  const absl::Status unlinked = UnlinkGivenUp();
+  if (!absl::IsResourceExhausted(unlinked)) status_ = unlinked;
+  RETURN_IF_ERROR(unlinked);
   Changes changes;
   for (Topic* topic : dirty_) {
     changes.topics[topic->name] = topic->facts;
@@ -440,16 +461,18 @@ void QueueTable::Impl::GiveUpOldest(Topic* topic) {
 }
 
 absl::Status QueueTable::Impl::UnlinkGivenUp() {
+  absl::Status removed;
   auto it = given_up_.begin();
   for (; it != given_up_.end(); ++it) {
     if (it->taken + kCheckpointsBeforeUnlink > taken_) break;
     files_.Forget(it->path);
-    RETURN_IF_ERROR(fs_->Remove(it->path));
+    removed = fs_->Remove(it->path);
+    if (!removed.ok()) break;
     CrashPoint("queues.file_removed");
     unsynced_dirs_.insert(it->dir.string());
   }
   given_up_.erase(given_up_.begin(), it);
-  return absl::OkStatus();
+  return removed;
 }
 
 // --- Restore ----------------------------------------------------------------
@@ -505,6 +528,7 @@ absl::StatusOr<QueueIndex> QueueTable::Append(std::string_view topic,
                                               const QueueEntry& entry) {
   return impl_->Append(topic, entry);
 }
+absl::Status QueueTable::HasRoom() { return impl_->HasRoom(); }
 absl::StatusOr<std::vector<QueueEntry>> QueueTable::Read(std::string_view topic,
                                                          QueueIndex from,
                                                          size_t count_max) {

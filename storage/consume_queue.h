@@ -24,7 +24,9 @@
 // Offsets of a topic must ascend, as they do in the log: RemoveBefore looks
 // only at the last entry of each file.
 //
-// Failure is sticky: after a failed write every later Append, TakeChanges and
+// A full disk is no failure: what does not fit into the files waits in the
+// buffers, beyond their bound too; HasRoom and TakeChanges say so. Any other
+// failed write is sticky: every later Append, HasRoom, TakeChanges and
 // RemoveBefore returns that error. Reads go on.
 //
 // Threads: Append, TakeChanges, RemoveBefore under the owner's state lock;
@@ -90,6 +92,10 @@ class QueueTable {
   absl::StatusOr<QueueIndex> Append(std::string_view topic,
                                     const QueueEntry& entry);
 
+  // To be asked before an append. RESOURCE_EXHAUSTED: a full disk has left
+  // more in the buffers than they may hold. Tries to write them first.
+  absl::Status HasRoom();
+
   // Up to `count_max` entries from `from` on. OUT_OF_RANGE below first,
   // DATA_LOSS if damaged; empty at the end and for unknown topics.
   absl::StatusOr<std::vector<QueueEntry>> Read(std::string_view topic,
@@ -100,7 +106,8 @@ class QueueTable {
   std::map<std::string, QueueFacts> AllFacts() const;
 
   // For a checkpoint: flushes, and hands out the topics that changed. Also
-  // unlinks what RemoveBefore gave up three calls ago.
+  // unlinks what RemoveBefore gave up three calls ago. On an error nothing is
+  // taken.
   struct Changes {
     std::map<std::string, QueueFacts> topics;
     std::vector<std::shared_ptr<File>> files;  // to sync

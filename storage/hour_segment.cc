@@ -259,9 +259,13 @@ absl::Status HourSegment::Flush() {
   return absl::OkStatus();
 }
 
-absl::Status HourSegment::Broken(absl::Status status) {
-  broken_ = status;
-  return status;
+// A full disk is no broken file: what was written is written again. After any
+// other error the buffer still has every record: nothing is lost, and nobody
+// may take it for damage and set messages aside.
+absl::Status HourSegment::Broken(const absl::Status& status) {
+  if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  broken_ = absl::UnavailableError(status.message());
+  return broken_;
 }
 
 void HourSegment::TrimBuffers(size_t keep_bytes) {

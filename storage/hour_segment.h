@@ -93,8 +93,8 @@ class HourSegment {
   SlotHeads* heads() { return &heads_; }
 
   // The new record's number. `payload` is copied into the buffer.
-  // INVALID_ARGUMENT if `due_ms` is not in this hour. After a failed Flush
-  // each returns that error.
+  // INVALID_ARGUMENT if `due_ms` is not in this hour. After a Flush that failed
+  // for good each returns that error.
   absl::StatusOr<RecordNumber> Append(std::string_view payload,
                                       uint64_t payload_hash, int64_t due_ms,
                                       uint32_t id_hash);
@@ -109,8 +109,10 @@ class HourSegment {
   size_t buffer_capacity() const {
     return log_buffer_.capacity() + index_buffer_.capacity();
   }
-  // Writes both buffers to the files, bodies first. On an error nothing more
-  // may be appended (the store stops): it is kept and returned ever after.
+  // Writes both buffers to the files, bodies first. RESOURCE_EXHAUSTED: the
+  // disk is full, the buffers are kept, and a later Flush writes them. After
+  // any other error nothing more may be appended (the store stops):
+  // UNAVAILABLE, then and ever after.
   absl::Status Flush();
   // Gives back empty buffers that have grown beyond `keep_bytes` each.
   void TrimBuffers(size_t keep_bytes);
@@ -166,7 +168,7 @@ class HourSegment {
   void AppendIndex(IndexRecord* record);
   absl::Status WhyNotAppend(size_t payload_bytes, uint64_t ms) const;
   bool IsFull() const { return facts_.last == RecordNumber::Max(); }
-  absl::Status Broken(absl::Status status);
+  absl::Status Broken(const absl::Status& status);
 
   absl::Status CheckNumber(RecordNumber number) const;
   uint64_t IndexOffset(RecordNumber number) const;

@@ -169,7 +169,9 @@ absl::Status HourTable::MakeRoom() {
   // More than one may have to go: while somebody held them they could not.
   while (open_.size() >= options_.open_segments_max) {
     const size_t before = open_.size();
-    RETURN_IF_ERROR(EvictOldest());
+    const absl::Status evicted = EvictOldest();
+    // On a full disk rather one more open than one that cannot be read.
+    if (!absl::IsResourceExhausted(evicted)) RETURN_IF_ERROR(evicted);
     if (open_.size() == before) break;
   }
   return absl::OkStatus();
@@ -213,11 +215,13 @@ absl::Status HourTable::Appended(HourSegment* segment) {
   notes.counted_bytes = buffered;
   // Flushed when one more of the same size would not fit: so the buffer
   // stays inside the memory it may keep.
+  absl::Status flushed;
   if (buffered + grown > options_.segment_buffer_bytes) {
-    return FlushSegment(segment);
+    flushed = FlushSegment(segment);
+  } else if (buffered_bytes_ > options_.buffer_bytes_max) {
+    flushed = FlushLargest();
   }
-  if (buffered_bytes_ > options_.buffer_bytes_max) return FlushLargest();
-  return absl::OkStatus();
+  return absl::IsResourceExhausted(flushed) ? absl::OkStatus() : flushed;
 }
 
 absl::Status HourTable::FlushSegment(HourSegment* segment) {
@@ -238,6 +242,13 @@ absl::Status HourTable::FlushLargest() {
     if (segment->notes_.counted_bytes >= std::max<size_t>(half_mean, 1)) {
       RETURN_IF_ERROR(FlushSegment(segment));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HourTable::FlushAll() {
+  for (HourSegment* segment : OpenByHour()) {
+    RETURN_IF_ERROR(FlushSegment(segment));
   }
   return absl::OkStatus();
 }
@@ -278,9 +289,9 @@ uint32_t HourTable::open_segments() const {
 
 absl::StatusOr<HourTable::Changes> HourTable::TakeChanges() {
   RETURN_IF_ERROR(RemoveRetired());
-  for (HourSegment* segment : OpenByHour()) {
-    RETURN_IF_ERROR(FlushSegment(segment));
-    if (!segment->notes_.dirty) segment->TrimBuffers(0);
+  RETURN_IF_ERROR(FlushAll());
+  for (auto& [hour, open] : open_) {
+    if (!open.segment->notes_.dirty) open.segment->TrimBuffers(0);
   }
   Changes changes;
   changes.hours.reserve(dirty_.size());

@@ -80,8 +80,18 @@ class HourTable {
   // NOT_FOUND if the hour has no files.
   absl::StatusOr<std::shared_ptr<HourSegment>> ForRead(Hour hour);
   // To be called after each append to `segment`: flushes when a buffer is
-  // over its bound, and marks the hour dirty.
+  // over its bound, and marks the hour dirty. A full disk is no error here:
+  // the buffers grow, and HasRoom says so.
   absl::Status Appended(HourSegment* segment);
+
+  // To be asked before an append. RESOURCE_EXHAUSTED: a full disk has left
+  // more in the buffers than they may hold. Tries to write them first.
+  absl::Status HasRoom() {
+    return buffered_bytes_ <= options_.buffer_bytes_max ? absl::OkStatus()
+                                                        : FlushAll();
+  }
+  // Every buffer to its file.
+  absl::Status FlushAll();
 
   // Facts of every hour, open ones current.
   HourFacts Facts(Hour hour) const;  // zeros if unknown

@@ -90,7 +90,12 @@ QueueFiles::QueueFiles(FileSystem* fs, size_t open_max)
 absl::Status QueueFiles::Create(const Path& path, const QueueHeader& header) {
   ASSIGN_OR_RETURN(std::shared_ptr<File> file,
                    fs_->Open(path, {.mode = OpenMode::kCreate}));
-  RETURN_IF_ERROR(file->WriteAt(0, EncodeQueueHeader(header)));
+  const absl::Status written = file->WriteAt(0, EncodeQueueHeader(header));
+  if (!written.ok()) {
+    // A file without a header would be in the way of the next attempt.
+    fs_->Remove(path).IgnoreError();
+    return written;
+  }
   Insert(path.string(), std::move(file), /*writable=*/true);
   return absl::OkStatus();
 }

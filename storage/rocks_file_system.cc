@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "storage/crash_point.h"
-#include "storage/sst_footer.h"
+#include "storage/sst_tail.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -23,7 +23,7 @@ std::string_view View(const Slice& slice) {
 
 absl::Status CheckSst(hourglass::FileSystem* fs, const std::string& name) {
   ASSIGN_OR_RETURN(const auto file, fs->Open(name, {.mode = OpenMode::kRead}));
-  return CheckSstFooter(file.get(), name);
+  return CheckSstTail(file.get(), name);
 }
 
 // OPTIONS-000007, and OPTIONS-000007.dbtmp before it gets its name.

@@ -17,7 +17,7 @@
 // that drops everything). A writable file that once failed stays failed. The
 // OPTIONS file, which each opening would write, sync, read and parse again, is
 // refused: nobody reads it, and RocksDB goes on without. The footer of a table
-// is looked at before RocksDB believes it (sst_footer.h).
+// is looked at before RocksDB believes it (sst_tail.h).
 //
 // Keeps promise 1: RocksDB's syncs are ours, and can be simulated.
 #ifndef HOURGLASS_STORAGE_ROCKS_FILE_SYSTEM_H_

@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+
 namespace hourglass {
 
 inline constexpr size_t kStoreIdBytes = 16;
@@ -24,6 +26,11 @@ struct StoreId {
   std::string ToHex() const;
   bool operator==(const StoreId&) const = default;
 };
+
+// FAILED_PRECONDITION, told apart from others: a file that another store made,
+// sound in itself. `what` names the file and both stores.
+absl::Status OfAnotherStore(std::string_view what);
+bool IsOfAnotherStore(const absl::Status& status);
 
 }  // namespace hourglass
 

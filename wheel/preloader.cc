@@ -56,17 +56,18 @@ void Preloader::Report(Hour hour, uint64_t lost, const absl::Status& why) {
   lost_(lost, absl::StrCat("hour ", DelayIndexName(hour), ": ", why.message()));
 }
 
-bool Preloader::IsNews(Hour hour, RecordNumber number) {
+bool Preloader::IsNews(Reported* reported, Hour hour, RecordNumber number) {
   MutexLock lock(mu_);
-  return damaged_[hour].Insert(number);
+  return (*reported)[hour].Insert(number);
 }
 
 void Preloader::ReportDamaged(const LoadResult& result) {
   for (const auto& [number, why] : result.damaged) {
-    if (IsNews(result.hour, number)) lost_(1, std::string(why.message()));
+    if (!IsNews(&damaged_, result.hour, number)) continue;
+    lost_(1, std::string(why.message()));
   }
   for (const auto& [number, why] : result.rescued) {
-    if (!IsNews(result.hour, number)) continue;
+    if (!IsNews(&rescued_before_, result.hour, number)) continue;
     ++rescued_;
     lost_(0, std::string(why.message()));
   }

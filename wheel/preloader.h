@@ -59,7 +59,8 @@ class Preloader {
   // Without it.
   void Report(Hour hour, uint64_t lost, const absl::Status& why);
   void ReportDamaged(const LoadResult& result);
-  bool IsNews(Hour hour, RecordNumber number);
+  using Reported = std::map<Hour, NumberSet>;
+  bool IsNews(Reported* reported, Hour hour, RecordNumber number);
 
   Mutex* const mu_;
   Hand* const hand_;
@@ -73,7 +74,9 @@ class Preloader {
 
   // What was reported. An hour is read several times when it does not fit
   // into memory, and damage met again must not be counted again.
-  std::map<Hour, NumberSet> damaged_ ABSL_GUARDED_BY(mu_);
+  // A record that was rescued may be past rescue when it is met again.
+  Reported damaged_ ABSL_GUARDED_BY(mu_);
+  Reported rescued_before_ ABSL_GUARDED_BY(mu_);
   std::set<Hour> unreadable_ ABSL_GUARDED_BY(mu_);
 };
 

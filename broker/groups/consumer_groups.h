@@ -15,8 +15,7 @@
 // A message is in one of these states, for each group:
 //
 //   ready -> leased -> acknowledged (durable; never seen again)
-//     ^         |-> lease ran out, or handed back: ready again, attempt + 1,
-//     |         |   after the backoff of the group
+//     ^         |-> lease ran out, or handed back: ready again, attempt + 1
 //     +---------+-> attempts used up: put into "%DLQ%<group>" and
 //                   acknowledged, in one group of the log
 //
@@ -62,8 +61,10 @@ inline constexpr std::string_view kDeadLetterPrefix = "%DLQ%";
 // Where a group begins that the store has never seen.
 enum class GroupStart { kFirstKept, kNewest };
 
-// What a handed-back or expired message waits before its next attempt: the
-// n-th element for attempt n, the last one for all later ones.
+// What a message waits before its next attempt that the server took back from
+// a client (after push_lease_max_ms) or that was handed back without a time:
+// the n-th element after attempt n, the last one after all later ones. A lease
+// whose length the client chose says itself when the message comes again.
 using Backoff = std::vector<int64_t>;  // ms
 
 struct GroupSettings {
@@ -78,9 +79,15 @@ struct GroupOptions {
   Backoff backoff_ms;
   int64_t push_lease_ms = 60'000;  // renewed while the client lives
   int64_t push_lease_max_ms = 3LL * 3'600'000;
-  size_t leased_per_group_max = 100'000;  // messages handed out, not acked
+  // Of one group in one topic: messages handed out and not acknowledged,
+  // those that wait for a retry among them; of a FIFO group also those that
+  // wait for their message group. When it is reached nothing new is read.
+  size_t leased_per_group_max = 100'000;
   size_t waiting_receives_max = 100'000;
   int64_t client_silence_max_ms = 30'000;  // without heartbeat: gone
+  size_t groups_max = 1u << 20;            // pairs of topic and group in use
+  // False: no thread. Whoever owns the groups calls Step().
+  bool threads = true;
 };
 
 // True: the group wants this message. Others are acknowledged unseen.

@@ -32,6 +32,7 @@
 #define HOURGLASS_DELAY_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -75,6 +76,8 @@ struct MoveResult {
 
 using MoveCallback = absl::AnyInvocable<void(absl::StatusOr<MoveResult>)>;
 using AckCallback = absl::AnyInvocable<void(absl::Status)>;
+
+using ReadyListener = std::function<void(absl::Span<const std::string> topics)>;
 
 // How often a message was given out.
 struct AttemptCount {
@@ -211,6 +214,10 @@ class DelayStore {
   virtual std::vector<std::string> Topics() = 0;
   // A number that grows whenever new messages became readable.
   virtual uint64_t ReadyVersion() = 0;
+  // Called with the topics that have new readable messages, whenever that is
+  // so, on the store's threads: it must not block, nor call the store. Null
+  // ends it; returns when no call is under way.
+  virtual void SetReadyListener(ReadyListener listener) = 0;
   // Waits until ReadyVersion() != seen; false on time-out.
   virtual bool WaitReady(uint64_t seen, absl::Duration timeout) = 0;
 
@@ -245,6 +252,9 @@ class DelayStore {
   // All of it; like Progress, perhaps a moment before it is durable.
   virtual GroupProgress GetProgress(std::string_view topic,
                                     std::string_view group) = 0;
+  // True if the group ever said anything of the topic: also AckAsync of no
+  // message, after which log files are kept for it (retain_for_groups).
+  virtual bool HasGroup(std::string_view topic, std::string_view group) = 0;
   // Every topic and group that the store knows a progress of.
   virtual std::vector<ConsumerKey> Groups() = 0;
   // One behind the newest ready message, perhaps before it can be read.

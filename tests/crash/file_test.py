@@ -29,7 +29,6 @@ MISSING, FOREIGN, OLDER = "missing", "another store's", "an older copy"
 REBUILT = "opens, built again, sound"
 DAMAGED = "opens, verify names it, repair brings it up"
 REFUSED = "refused by name, repair brings it up"
-PUT_BACK = "refused by name, by repair too, until it is put back"
 # A log file is read at opening only behind the last checkpoint, a queue file
 # when a message becomes ready.
 NOTICED = "refused, or verify names it, repair brings it up"
@@ -38,7 +37,7 @@ RETIRED = "opens as if retention had taken it"
 # kind: its path, which of several (-1: the newest), and change: what follows.
 KINDS = {
     "identity": ("HOURGLASS", 0, {
-        MISSING: REFUSED, FOREIGN: PUT_BACK}),
+        MISSING: REFUSED, FOREIGN: REFUSED}),
     "first_log_file": ("commitlog/*.log", 0, {
         MISSING: RETIRED, FOREIGN: DAMAGED}),
     "middle_log_file": ("commitlog/*.log", 3, {
@@ -54,7 +53,7 @@ KINDS = {
     "queue_file": ("queues/*/*", 0, {
         MISSING: REBUILT, FOREIGN: NOTICED, OLDER: REBUILT}),
     "checkpoint": ("checkpoint", 0, {
-        MISSING: REBUILT, FOREIGN: PUT_BACK, OLDER: REBUILT}),
+        MISSING: REBUILT, FOREIGN: REFUSED, OLDER: REBUILT}),
 }
 
 
@@ -137,13 +136,14 @@ class Case:
 
     def run(self):
         opened = self.made.command("stat", "--data", self.made.store, *FLAGS)
-        if self.expected in (REFUSED, PUT_BACK):
+        if self.expected == REFUSED:
             self.demand_named(opened)
         elif self.expected != NOTICED:
             self.part.demand(opened.returncode == 0, opened.stderr)
         verified = self.made.command("recover", "verify", self.made.store)
-        if self.expected in (REFUSED, PUT_BACK, DAMAGED, NOTICED):
+        if self.expected in (REFUSED, DAMAGED, NOTICED):
             self.demand_named(verified)
+            self.part.demand(verified.returncode == 1, verified.stderr)
         else:
             self.part.demand(verified.returncode == 0, verified.stdout)
         self.bring_up()
@@ -166,10 +166,6 @@ class Case:
             return
         done = self.made.command("recover", "repair", self.made.store,
                                  *REPAIR)
-        if self.expected == PUT_BACK:
-            self.demand_named(done)
-            remove(self.path)
-            return copy(self.kept, self.path)
         self.part.demand(done.returncode == 0, "repair: %s%s" %
                          (done.stdout, done.stderr))
         self.made.log = trial.LogRecords()  # a new log has new offsets

@@ -48,7 +48,7 @@ class Script {
   const Oracle& doubtful() const { return doubtful_; }
 
   void BeginTrouble() { oracle_.BeginTrouble(); }
-  void OpensMayFail() { oracle_.OpensMayFail(); }
+  void SomeAreTriedAgain() { oracle_.SomeAreTriedAgain(); }
 
   // False if a store could not be opened.
   bool Run() {
@@ -257,7 +257,7 @@ std::string Exhaustive::ErrorAtEveryCall(FaultKind kind) {
       const FaultPlan plan = HonestPlan(NameOrder::kJournal);
       Script script(plan);
       script.BeginTrouble();
-      if (kind == FaultKind::kOpenError) script.OpensMayFail();
+      if (IsTriedAgain(kind)) script.SomeAreTriedAgain();
       script.fs()->Arm({kind, "", nth, sticky});
       script.Run();
       struck = script.fs()->errors() > 0;

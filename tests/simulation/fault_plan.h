@@ -100,6 +100,10 @@ enum class SimOp : uint8_t {
 std::string_view SimOpName(SimOp op);
 // Whether an error of this kind can strike this operation.
 bool Strikes(FaultKind kind, SimOp op);
+// Whether the store keeps what met such an error, and tries it again.
+inline bool IsTriedAgain(FaultKind kind) {
+  return kind == FaultKind::kOpenError || kind == FaultKind::kNoSpaceCall;
+}
 
 // One error that is waiting for its call.
 struct Fault {

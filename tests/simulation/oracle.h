@@ -63,9 +63,10 @@ class Oracle {
   // From here to the next AfterOpen or Settle the disk may fail.
   void BeginTrouble() { trouble_ = true; }
   bool trouble() const { return trouble_; }
-  // From now on opening a file may fail: a message whose hour could not be
-  // opened is tried again, and comes behind others of its millisecond.
-  void OpensMayFail() { model_.AnyOrder(); }
+  // From now on files may not open, or have no room: a message whose hour
+  // could not be opened or written is tried again, and comes behind others of
+  // its millisecond.
+  void SomeAreTriedAgain() { model_.AnyOrder(); }
   // `asked_ms`: the time when it was asked.
   void PutAnswered(const Message& message, int64_t asked_ms,
                    const absl::StatusOr<PutResult>& result);

@@ -166,7 +166,7 @@ void SimRun::StartTrouble() {
   if (Chance(50)) {
     for (uint64_t n = 1 + Upto(1); n > 0; --n) {
       const Fault fault = plan_.DrawFault(&random_);
-      if (fault.kind == FaultKind::kOpenError) oracle_.OpensMayFail();
+      if (IsTriedAgain(fault.kind)) oracle_.SomeAreTriedAgain();
       Note("arm " + fault.ToString());
       fs_->Arm(fault);
     }
@@ -187,6 +187,7 @@ void SimRun::FailLargeGroup() {
 // there is space.
 void SimRun::FillDisk() {
   oracle_.BeginTrouble();
+  oracle_.SomeAreTriedAgain();
   ++totals_.full_disks;
   const uint64_t reserve = options_.disk_reserve_bytes;
   const uint64_t bytes =
@@ -197,14 +198,12 @@ void SimRun::FillDisk() {
   if (failed()) return;
   Note("space again");
   fs_->Disarm();
+  clock_.AdvanceMs(200);  // what waits for space is tried every 100 ms
   Step();
   if (failed()) return;
   const StoreStats stats = store_->Stats();
-  if (options_.disk_reserve_bytes == 0) {
-    // Nothing was kept for the files of hours and queues: it may have stopped.
-    ++totals_.full_disks_without_reserve;
-    return;
-  }
+  // Then there was not even room for the files of hours and queues.
+  if (options_.disk_reserve_bytes == 0) ++totals_.full_disks_without_reserve;
   if (!stats.failure.ok()) {
     return Fail("a full disk stopped the store: " + stats.failure.ToString());
   }

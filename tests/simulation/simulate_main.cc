@@ -12,11 +12,8 @@
 #include <cstring>
 #include <string>
 
+#include "commit.h"  // made by cmake/WriteCommit.cmake
 #include "tests/simulation/workers.h"
-
-#ifndef HOURGLASS_COMMIT
-#define HOURGLASS_COMMIT "unknown"
-#endif
 
 namespace hourglass {
 namespace {

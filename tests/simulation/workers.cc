@@ -1,6 +1,7 @@
 #include "tests/simulation/workers.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,16 +41,6 @@ void WriteAll(int fd, const void* data, size_t size) {
     if (n <= 0) return;
     at += n;
     size -= static_cast<size_t>(n);
-  }
-}
-
-std::string ReadAll(int fd) {
-  std::string all;
-  char buffer[65536];
-  while (true) {
-    const ssize_t n = ::read(fd, buffer, sizeof(buffer));
-    if (n <= 0) return all;
-    all.append(buffer, static_cast<size_t>(n));
   }
 }
 
@@ -112,6 +103,37 @@ void Collect(const std::string& from, WorkReport* report) {
   }
 }
 
+struct Child {
+  pid_t pid;
+  int fd;  // -1: it has ended
+  std::string said;
+};
+
+// The number of one that said something, or has ended.
+size_t AwaitOne(std::vector<Child>* children) {
+  std::vector<pollfd> fds;
+  for (const Child& child : *children) fds.push_back({child.fd, POLLIN, 0});
+  while (true) {
+    ::poll(fds.data(), fds.size(), -1);
+    for (size_t i = 0; i < fds.size(); ++i) {
+      if (fds[i].revents != 0) return i;
+    }
+  }
+}
+
+// True: that was all.
+bool ReadMore(Child* child) {
+  char buffer[65536];
+  const ssize_t n = ::read(child->fd, buffer, sizeof(buffer));
+  if (n > 0) {
+    child->said.append(buffer, static_cast<size_t>(n));
+    return false;
+  }
+  ::close(child->fd);
+  child->fd = -1;
+  return true;
+}
+
 }  // namespace
 
 WorkReport RunSeeds(const WorkOptions& options) {
@@ -124,10 +146,6 @@ WorkReport RunSeeds(const WorkOptions& options) {
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Shared* const shared = new (memory) Shared;
   auto* const at = reinterpret_cast<uint64_t*>(shared + 1);
-  struct Child {
-    pid_t pid;
-    int fd;
-  };
   std::vector<Child> children;
   for (unsigned i = 0; i < jobs; ++i) {
     int fds[2];
@@ -141,12 +159,14 @@ WorkReport RunSeeds(const WorkOptions& options) {
       ::_exit(0);
     }
     ::close(fds[1]);
-    children.push_back({pid, fds[0]});
+    children.push_back({pid, fds[0], {}});
   }
   WorkReport report;
-  for (unsigned i = 0; i < children.size(); ++i) {
-    Collect(ReadAll(children[i].fd), &report);
-    ::close(children[i].fd);
+  for (size_t left = children.size(); left > 0;) {
+    const size_t i = AwaitOne(&children);
+    if (!ReadMore(&children[i])) continue;
+    --left;
+    Collect(children[i].said, &report);
     int status = 0;
     ::waitpid(children[i].pid, &status, 0);
     if (WIFSIGNALED(status)) {

@@ -25,6 +25,7 @@ void FakeDelayStore::MakeReady(Message message, const MessageKey& key) {
   ready.key = key;
   ready.delivered_ms = state_->clock->NowMs();
   ready.message = std::move(message);
+  state_->grown.insert(ready.message.topic);
   queue.push_back(std::move(ready));
   ++state_->version;
 }
@@ -50,7 +51,38 @@ Handle FakeDelayStore::Wait(Message message) {
   return handle;
 }
 
+bool FakeDelayStore::Step() {
+  {
+    MutexLock lock(&state_->mu);
+    Advance();
+  }
+  TellListener();
+  return false;
+}
+
+void FakeDelayStore::SetReadyListener(ReadyListener listener) {
+  MutexLock lock(&listener_mu_);
+  listener_ = std::move(listener);
+}
+
+void FakeDelayStore::TellListener() {
+  std::vector<std::string> topics;
+  {
+    MutexLock lock(&state_->mu);
+    topics.assign(state_->grown.begin(), state_->grown.end());
+    state_->grown.clear();
+  }
+  MutexLock lock(&listener_mu_);
+  if (listener_ && !topics.empty()) listener_(topics);
+}
+
 absl::StatusOr<PutResult> FakeDelayStore::Put(const MessageView& view) {
+  auto put = PutQuietly(view);
+  TellListener();
+  return put;
+}
+
+absl::StatusOr<PutResult> FakeDelayStore::PutQuietly(const MessageView& view) {
   MutexLock lock(&state_->mu);
   ++state_->put_calls;
   if (!state_->put_error.ok()) return state_->put_error;
@@ -340,7 +372,14 @@ void FakeDelayStore::PutAndAckAsync(const MessageView& message,
 GroupProgress FakeDelayStore::GetProgress(std::string_view topic,
                                           std::string_view group) {
   MutexLock lock(&state_->mu);
-  return state_->progress[{std::string(topic), std::string(group)}];
+  const auto at =
+      state_->progress.find({std::string(topic), std::string(group)});
+  return at == state_->progress.end() ? GroupProgress() : at->second;
+}
+
+bool FakeDelayStore::HasGroup(std::string_view topic, std::string_view group) {
+  MutexLock lock(&state_->mu);
+  return state_->progress.contains({std::string(topic), std::string(group)});
 }
 
 std::vector<ConsumerKey> FakeDelayStore::Groups() {

@@ -16,6 +16,8 @@
 // `auto_advance` set, WaitReady lets the virtual clock jump to the next due
 // time instead of waiting, so that a test of hours takes no time.
 //
+// A ReadyListener hears of it in Put and in Step.
+//
 // Threads: as DelayStore.
 #ifndef HOURGLASS_TESTS_SUPPORT_FAKE_DELAY_STORE_H_
 #define HOURGLASS_TESTS_SUPPORT_FAKE_DELAY_STORE_H_
@@ -62,6 +64,7 @@ struct FakeStoreState {
   std::map<std::string, std::vector<ReadyMessage>> ready;
   std::map<ConsumerKey, GroupProgress> progress;
   std::map<Hour, uint32_t> numbers;  // last record number given in an hour
+  std::set<std::string> grown;       // topics, not told yet
   uint64_t arrivals = 0;
   uint64_t version = 1;
   uint64_t offset = 512;
@@ -94,6 +97,7 @@ class FakeDelayStore final : public DelayStore {
   QueueIndex FirstReady(std::string_view topic) override;
   std::vector<std::string> Topics() override;
   uint64_t ReadyVersion() override;
+  void SetReadyListener(ReadyListener listener) override;
   bool WaitReady(uint64_t seen, absl::Duration timeout) override;
   QueueIndex Progress(std::string_view topic, std::string_view group) override;
   absl::Status CommitProgress(std::string_view topic, std::string_view group,
@@ -111,11 +115,12 @@ class FakeDelayStore final : public DelayStore {
                       PutCallback done) override;
   GroupProgress GetProgress(std::string_view topic,
                             std::string_view group) override;
+  bool HasGroup(std::string_view topic, std::string_view group) override;
   std::vector<ConsumerKey> Groups() override;
   QueueIndex EndOfReady(std::string_view topic) override;
   bool WaitEmpty(absl::Duration timeout) override;
   absl::Status Close() override;
-  bool Step() override { return false; }
+  bool Step() override;
   int64_t NextStepMs() override { return INT64_MAX; }
 
  private:
@@ -130,7 +135,13 @@ class FakeDelayStore final : public DelayStore {
   CancelAnswer AnswerForMissing(const Handle& handle)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_->mu);
 
+  // What became ready since the last call.
+  void TellListener();
+  absl::StatusOr<PutResult> PutQuietly(const MessageView& view);
+
   const std::shared_ptr<FakeStoreState> state_;
+  Mutex listener_mu_;
+  ReadyListener listener_ ABSL_GUARDED_BY(listener_mu_);
 };
 
 }  // namespace hourglass

@@ -67,6 +67,20 @@ class BodyReaderTest : public testing::Test {
   std::map<DueKey, std::string> lost_;
 };
 
+// Found by the simulator: what stood in a buffer that could not be written was
+// set aside as lost, and others of its millisecond were delivered before it.
+TEST_F(BodyReaderTest, WhatCouldNotBeWrittenIsNotLostAndStopsTheStore) {
+  const DueEntry entry = Place("buffered", box_.InMs(1000));
+  box_.fs->FailAfter(MemoryOp::kWrite, 1, absl::DataLossError("bad"), false);
+  BodyReader reader(state_.get(), [](const DueEntry&, const absl::Status& why) {
+    ADD_FAILURE() << "set aside: " << why;
+  });
+  std::vector<DueEntry> later;
+  EXPECT_THAT(reader.Read({entry}, &later, /*retry=*/false)->items, IsEmpty());
+  EXPECT_EQ(later.size(), 1u);
+  EXPECT_TRUE(absl::IsUnavailable(state_->failure)) << state_->failure;
+}
+
 TEST_F(BodyReaderTest, GivesBodiesInTheOrderAskedFor) {
   Random random(1);
   std::vector<DueEntry> entries;

@@ -202,6 +202,37 @@ TEST_F(DelayStoreTest, RescheduleMovesForthAndBack) {
   EXPECT_EQ(box_.store->Stats().pending_messages, 0u);
 }
 
+// Found by the simulator: the new message was placed, then the hour of the old
+// one, pushed out by the new one's, could not be opened any more; both stayed.
+TEST_F(DelayStoreTest, AMoveThatMeetsAnErrorNeverLeavesBoth) {
+  for (int n = 1; n <= 40; ++n) {
+    SCOPED_TRACE(testing::Message() << "call " << n);
+    TestStore box;
+    box.options.open_segments_max = 4;
+    box.Open();
+    // The wheel holds these two, the applier the one that is put into last.
+    box.Put("this hour", box.InMs(kMsPerHour - 10'000));
+    box.Put("next hour", box.InMs(kMsPerHour + 10'000));
+    box.clock.AdvanceMs(kMsPerHour - 30'000);
+    box.Step();
+    const Handle handle = box.Put("moved", box.InMs(2 * kMsPerHour));
+    box.Put("last", box.InMs(3 * kMsPerHour));
+    box.Advance(5000);
+    box.fs->FailAfter(MemoryOp::kAny, n, absl::DataLossError("bad"), false);
+    const auto moved = box.store->Reschedule(handle, box.InMs(4 * kMsPerHour));
+    box.fs->ClearFaults();
+    box.store.reset();
+    box.Open();
+    const auto pending = box.store->Pending({});
+    ASSERT_TRUE(pending.ok()) << pending.status();
+    ASSERT_EQ(pending->messages.size(), 4u);
+    if (moved.ok() && moved->answer == CancelAnswer::kCancelled) {
+      EXPECT_EQ(pending->messages[3].handle, moved->handle);
+    }
+    if (HasFailure()) return;
+  }
+}
+
 // --- progress ----------------------------------------------------------------
 
 TEST_F(DelayStoreTest, ProgressIsDurableAndNeverFalls) {

@@ -167,6 +167,55 @@ TEST_F(DiskTest, ALogWithoutRoomRefusesAndNeverHangs) {
   (void)box_.store->Close();
 }
 
+// Nothing was kept free for the files of hours and queues.
+TEST_F(DiskTest, WithoutAnyRoomAllWaitsAndThenGoesOn) {
+  box_.options.disk_reserve_bytes = 0;
+  box_.options.append_buffer_bytes_max = 64u << 10;
+  box_.options.log_segment_bytes = 4u << 20;
+  box_.Open();
+  const std::string body(2'000, 'x');
+  for (int i = 0; i < 10; ++i) box_.Put(body, box_.InMs(1000));
+  box_.Step();
+  // The log's file is there already; the others find no room.
+  uint64_t used = 0;
+  for (const char* dir : {"/store/hours", "/store/queues", "/store/commitlog",
+                          "/store/checkpoint"}) {
+    for (const std::string& name : box_.Names(dir)) {
+      used += box_.fs->FileSize(Path(dir) / name).value_or(0);
+    }
+  }
+  box_.fs->SetCapacity(used + (16u << 10));
+  int taken = 10;
+  absl::Status refused;
+  Handle last;
+  while (refused.ok()) {
+    const auto put = box_.TryPut(body, box_.InMs(1000));
+    refused = put.status();
+    if (put.ok()) ++taken, last = put->handle;
+    ASSERT_LT(taken, 1000);
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_THAT(TextOf(refused), HasSubstr("disk is full"));
+  EXPECT_TRUE(absl::IsResourceExhausted(box_.store->Cancel(last).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      box_.store->Reschedule(last, box_.InMs(2000)).status()));
+  // Longer than anything unreadable is tried.
+  box_.Advance(box_.options.unreadable_retry_ms + 60'000);
+  EXPECT_TRUE(box_.store->Stats().failure.ok()) << box_.store->Stats().failure;
+  EXPECT_EQ(box_.store->Stats().lost_messages, 0u);
+  EXPECT_LT(box_.Ready().size(), static_cast<size_t>(taken));
+  box_.fs->SetCapacity(64u << 20);
+  box_.Advance(1000);
+  EXPECT_TRUE(box_.store->Stats().failure.ok()) << box_.store->Stats().failure;
+  EXPECT_EQ(box_.Ready().size(), static_cast<size_t>(taken));
+  EXPECT_TRUE(box_.TryPut("fits again", kDueNow).ok());
+  box_.Advance(2000);
+  box_.Crash(0);
+  box_.Open();
+  box_.Advance(5000);
+  EXPECT_EQ(box_.Ready().size(), static_cast<size_t>(taken) + 1);
+}
+
 // --- sync policies
 // -------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "recovery/store_state.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
 #include "storage/hour_format.h"
@@ -293,6 +294,39 @@ TEST_F(VerifyTest, SaysThatAFileIsOfANewerVersionAndTouchesNothing) {
     EXPECT_TRUE(box_.Image() == before);
     box_.fs->SetContent(file, content);
   }
+}
+
+TEST_F(VerifyTest, AnotherStoresIdentityIsTheOneThatIsWrong) {
+  box_.Fill();
+  StoreIdentity identity = *ReadIdentity(box_.fs.get(), box_.dir);
+  const std::string own = identity.store_id.ToHex();
+  identity.store_id.bytes[3] ^= 1;
+  ASSERT_TRUE(WriteIdentity(box_.fs.get(), box_.dir, identity).ok());
+  const VerifyReport report = box_.Verify();
+  EXPECT_FALSE(report.sound());
+  EXPECT_THAT(box_.TextOf(report), HasSubstr(own + " is known"));
+  EXPECT_THAT(box_.TextOf(report), HasSubstr("belongs to the store"));
+}
+
+TEST_F(VerifyTest, AnotherStoresCheckpointIsDamage) {
+  TestStore other;
+  other.Open();
+  other.Put("not ours", kDueNow);
+  other.Advance(3000);
+  ASSERT_TRUE(other.store->Close().ok());
+  other.store.reset();
+  box_.Fill();
+  const Path dir = box_.dir / kCheckpointDirName;
+  for (const std::string& name : box_.Names(dir)) {
+    EXPECT_TRUE(box_.fs->Remove(dir / name).ok());
+  }
+  for (const std::string& name : other.Names(dir)) {
+    box_.fs->SetContent(dir / name, other.fs->Content(dir / name));
+  }
+  const VerifyReport report = box_.Verify();
+  EXPECT_FALSE(report.sound());
+  EXPECT_THAT(box_.TextOf(report), HasSubstr("checkpoint belongs to store"));
+  EXPECT_THAT(box_.TextOf(report), HasSubstr("nothing is lost"));
 }
 
 TEST_F(VerifyTest, AMissingLogFileIsReported) {

@@ -404,15 +404,56 @@ TEST_F(ConsumeQueueTest, AFailedWriteIsSticky) {
     Append("orders", 0, 3);
     Checkpoint();
     Append("other", 0, 3);
-    fs_->FailAfter(op, 1, absl::ResourceExhaustedError("full"), false);
-    EXPECT_TRUE(absl::IsResourceExhausted(table_->TakeChanges().status()));
-    EXPECT_TRUE(
-        absl::IsResourceExhausted(table_->Append("x", Entry(0)).status()));
-    EXPECT_TRUE(absl::IsResourceExhausted(table_->TakeChanges().status()));
-    EXPECT_TRUE(absl::IsResourceExhausted(
-        table_->RemoveBefore("orders", LogOffset(0))));
+    fs_->FailAfter(op, 1, absl::DataLossError("bad block"), false);
+    EXPECT_TRUE(absl::IsDataLoss(table_->TakeChanges().status()));
+    EXPECT_TRUE(absl::IsDataLoss(table_->Append("x", Entry(0)).status()));
+    EXPECT_TRUE(absl::IsDataLoss(table_->HasRoom()));
+    EXPECT_TRUE(absl::IsDataLoss(table_->TakeChanges().status()));
+    EXPECT_TRUE(absl::IsDataLoss(table_->RemoveBefore("orders", LogOffset(0))));
     ExpectRead("orders", 0, 10, 3);
   }
+}
+
+// At whichever call the disk is full: nothing is lost, nothing is written
+// twice, and a half-made file is not in the way.
+TEST_F(ConsumeQueueTest, AFullDiskIsWrittenToLater) {
+  options_ = {.entries_per_file = 4, .buffer_bytes_max = 10 * kQueueEntryBytes};
+  int waited = 0;
+  for (const bool sticky : {false, true}) {
+    for (int n = 1; n <= 30; ++n) {
+      SCOPED_TRACE(absl::StrCat("call ", n, sticky ? " and later" : ""));
+      fs_ = std::make_unique<MemoryFileSystem>();
+      Reopen({});
+      Append("a", 0, 3);
+      for (const MemoryOp op : {MemoryOp::kWrite, MemoryOp::kCreate}) {
+        fs_->FailAfter(op, n, absl::ResourceExhaustedError("disk full"),
+                       sticky);
+      }
+      Append("a", 3, 12);
+      Append("b", 0, 9);
+      ExpectRead("a", 0, 100, 15);
+      const auto changes = table_->TakeChanges();
+      if (changes.ok()) {
+        EXPECT_TRUE(table_->SyncFiles(*changes).ok());
+      } else {
+        EXPECT_TRUE(absl::IsResourceExhausted(changes.status()));
+        ++waited;
+      }
+      if (sticky && n == 1) {
+        EXPECT_TRUE(absl::IsResourceExhausted(table_->HasRoom()));
+      }
+      fs_->ClearFaults();
+      EXPECT_TRUE(table_->HasRoom().ok());
+      Append("b", 9, 9);
+      Checkpoint();
+      PowerLoss();
+      Reopen({{"a", MakeFacts(0, 15)}, {"b", MakeFacts(0, 18)}});
+      ExpectRead("a", 0, 100, 15);
+      ExpectRead("b", 0, 100, 18);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(waited, 10);
 }
 
 TEST_F(ConsumeQueueTest, AFailedSyncIsReported) {

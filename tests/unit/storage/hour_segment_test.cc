@@ -437,13 +437,35 @@ TEST(HourSegment, AFailedFlushIsFinal) {
     PutMessage(segment.get(), "m", 0);
     files.fs.FailAfter(MemoryOp::kWrite, nth, absl::DataLossError("bad"),
                        false);
-    EXPECT_TRUE(absl::IsDataLoss(segment->Flush()));
+    EXPECT_TRUE(absl::IsUnavailable(segment->Flush()));
     EXPECT_EQ(segment->flushed(), RecordNumber{0});
     const uint64_t writes = files.fs.operations(MemoryOp::kWrite);
-    EXPECT_TRUE(absl::IsDataLoss(segment->Flush()));
-    EXPECT_TRUE(absl::IsDataLoss(
+    EXPECT_TRUE(absl::IsUnavailable(segment->Flush()));
+    EXPECT_TRUE(absl::IsUnavailable(
         segment->Append("m", HashBytes("m"), StartMs(kTestHour), 0).status()));
     EXPECT_EQ(files.fs.operations(MemoryOp::kWrite), writes) << "tried again";
+  }
+}
+
+TEST(HourSegment, AFullDiskIsWrittenToLater) {
+  for (const int nth : {1, 2}) {  // the DelayLog, then the index
+    HourFiles files;
+    auto segment = files.Create();
+    PutMessage(segment.get(), "one", 0);
+    files.fs.FailAfter(MemoryOp::kWrite, nth,
+                       absl::ResourceExhaustedError("disk full"), true);
+    EXPECT_TRUE(absl::IsResourceExhausted(segment->Flush()));
+    EXPECT_EQ(segment->flushed(), RecordNumber{0});
+    EXPECT_EQ(PutMessage(segment.get(), "two", 1000), RecordNumber{2});
+    EXPECT_TRUE(absl::IsResourceExhausted(segment->Flush()));
+    files.fs.ClearFaults();
+    const absl::Status flushed = segment->Flush();
+    EXPECT_TRUE(flushed.ok()) << flushed;
+    EXPECT_EQ(PayloadOf(*segment, RecordNumber{1}), "one");
+    EXPECT_EQ(PayloadOf(*segment, RecordNumber{2}), "two");
+    auto reopened = files.Open(segment->facts());
+    ASSERT_TRUE(reopened.ok()) << reopened.status();
+    EXPECT_EQ(PayloadOf(**reopened, RecordNumber{2}), "two");
   }
 }
 

@@ -350,7 +350,46 @@ TEST_F(HourTableTest, ErrorsOfFlushAndSyncComeOut) {
   EXPECT_TRUE(absl::IsDataLoss(table_->SyncFiles(*changes)));
   Put(kA, "a");
   disk_->FailAfter(MemoryOp::kWrite, 1, absl::DataLossError("bad"), false);
-  EXPECT_TRUE(absl::IsDataLoss(table_->TakeChanges().status()));
+  EXPECT_TRUE(absl::IsUnavailable(table_->TakeChanges().status()));
+}
+
+TEST_F(HourTableTest, AFullDiskFillsTheBuffersAndIsWrittenToLater) {
+  options_.buffer_bytes_max = 4096;
+  options_.segment_buffer_bytes = 1024;
+  NewTable();
+  Put(kA, "a1");
+  disk_->FailAfter(MemoryOp::kWrite, 1,
+                   absl::ResourceExhaustedError("disk full"), true);
+  uint32_t put = 1;
+  while (table_->HasRoom().ok()) {
+    ASSERT_LT(put, 100u) << "it takes more than its buffers may hold";
+    Put(kA, std::string(100, 'a'));
+    ++put;
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(table_->HasRoom()));
+  EXPECT_TRUE(absl::IsResourceExhausted(table_->TakeChanges().status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(table_->ForAppend(kB).status()))
+      << "there is no room for new files";
+  disk_->ClearFaults();
+  EXPECT_TRUE(table_->HasRoom().ok());
+  EXPECT_THAT(HoursOf(Checkpoint()), ElementsAre(kA)) << "nothing was taken";
+  EXPECT_EQ(Payload(kA, 1), "a1");
+  EXPECT_EQ(Payload(kA, put), std::string(100, 'a'));
+  Put(kB, "b1");
+}
+
+TEST_F(HourTableTest, OnAFullDiskHoursAreStillRead) {
+  options_.open_segments_max = 1;
+  NewTable();
+  Put(kA, "a1");
+  Put(kB, "b1");  // A goes, flushed
+  disk_->FailAfter(MemoryOp::kWrite, 1,
+                   absl::ResourceExhaustedError("disk full"), true);
+  EXPECT_EQ(Payload(kA, 1), "a1") << "though B cannot be pushed out";
+  EXPECT_EQ(table_->open_segments(), 2u);
+  disk_->ClearFaults();
+  Put(kC, "c1");
+  EXPECT_EQ(table_->open_segments(), 1u);
 }
 
 // --- Recovery ---

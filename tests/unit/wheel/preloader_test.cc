@@ -142,6 +142,26 @@ TEST_F(PreloaderTest, AnHourThatCannotBeReadDoesNotStopTheNext) {
 }
 
 // Enough records that a walk is cheaper than a sweep.
+// Found by the simulator: the second load met an error where the first had
+// rescued the record, and said nothing, because it had been told of it before.
+TEST_F(PreloaderTest, ARescuedRecordThatIsLostLaterIsReported) {
+  const int64_t due_ms = kStartMs + 1'800'000;
+  world_.Put(due_ms);
+  world_.Cancel(world_.Put(due_ms));
+  Reopen();
+  DamageIndex(kTestHour, kHourHeaderBytes + 2 * kIndexRecordBytes);
+  // What is due by now is loaded apart from what comes.
+  Open(due_ms - 5000);
+  ASSERT_TRUE(preloader_->RunOnce(now_ms_));
+  ASSERT_EQ(lost_.size(), 1u);
+  EXPECT_EQ(lost_[0].first, 0u) << "it was rescued";
+  // The index is read, and then the cancel's frame.
+  world_.fs.FailAfter(MemoryOp::kRead, 2, absl::DataLossError("bad"), true);
+  Load();
+  ASSERT_EQ(lost_.size(), 2u);
+  EXPECT_EQ(lost_[1].first, 1u);
+}
+
 class WalkTest : public PreloaderTest,
                  public testing::WithParamInterface<int64_t> {};
 

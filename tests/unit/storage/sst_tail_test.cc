@@ -1,4 +1,4 @@
-#include "storage/sst_footer.h"
+#include "storage/sst_tail.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@ namespace hourglass {
 namespace {
 
 // A table as RocksDB writes it with the options of storage/checkpoint.cc.
-class SstFooterTest : public testing::Test {
+class SstTailTest : public testing::Test {
  protected:
-  SstFooterTest() {
+  SstTailTest() {
     const auto env =
         rocksdb::NewCompositeEnv(std::make_shared<RocksFileSystem>(&fs_));
     rocksdb::Options options;
@@ -44,7 +44,7 @@ class SstFooterTest : public testing::Test {
   absl::Status Check(const std::string& content) {
     fs_.SetContent(path_, content);
     const auto file = fs_.Open(path_, {.mode = OpenMode::kRead});
-    return CheckSstFooter(file->get(), path_);
+    return CheckSstTail(file->get(), path_);
   }
 
   MemoryFileSystem fs_;
@@ -52,12 +52,12 @@ class SstFooterTest : public testing::Test {
   std::string good_;
 };
 
-TEST_F(SstFooterTest, OfOurOptionsIsRight) {
+TEST_F(SstTailTest, OfOurOptionsIsRight) {
   const absl::Status status = Check(good_);
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST_F(SstFooterTest, NoBitOfWhatSaysTheFormatMayBeAnother) {
+TEST_F(SstTailTest, NoBitOfWhatSaysTheFormatMayBeAnother) {
   const size_t start = good_.size() - 53;
   for (size_t byte = 0; byte < 53; ++byte) {
     if (byte > 0 && byte < 41) continue;  // places of blocks
@@ -71,7 +71,21 @@ TEST_F(SstFooterTest, NoBitOfWhatSaysTheFormatMayBeAnother) {
   }
 }
 
-TEST_F(SstFooterTest, ACutTableIsRefused) {
+// All that RocksDB parses before it has verified it: from the properties on.
+TEST_F(SstTailTest, NoBitOfThePropertiesMayBeAnother) {
+  const size_t properties = good_.find("rocksdb.");
+  ASSERT_NE(properties, std::string::npos);
+  for (size_t byte = properties - 3; byte < good_.size() - 53; ++byte) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = good_;
+      bad[byte] ^= static_cast<char>(1 << bit);
+      const absl::Status status = Check(bad);
+      EXPECT_TRUE(absl::IsDataLoss(status)) << byte << "." << bit;
+    }
+  }
+}
+
+TEST_F(SstTailTest, ACutTableIsRefused) {
   for (const size_t size : {size_t{0}, size_t{52}, good_.size() - 1}) {
     EXPECT_TRUE(absl::IsDataLoss(Check(good_.substr(0, size)))) << size;
   }
