@@ -10,3 +10,8 @@ find_package(spdlog REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
+# The protocol front only: what a host links needs none of these.
+find_package(OpenSSL REQUIRED)
+find_package(Protobuf REQUIRED)
+pkg_check_modules(grpcpp REQUIRED IMPORTED_TARGET grpc++)
+find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)

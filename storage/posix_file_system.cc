@@ -27,6 +27,7 @@ namespace {
 constexpr uint64_t kDirectAlignment = 512;
 constexpr size_t kZeroBlockBytes = 64 * 1024;
 constexpr mode_t kFileMode = 0644;
+constexpr mode_t kSecretFileMode = 0600;
 constexpr mode_t kDirMode = 0755;
 
 absl::StatusCode CodeOf(int error) {
@@ -98,9 +99,10 @@ class Descriptor {
 };
 
 // Negative, with errno set, when it cannot be opened.
-Descriptor OpenDescriptor(const Path& path, int flags) {
-  return Descriptor(Retry(
-      [&] { return ::open(path.c_str(), flags | O_CLOEXEC, kFileMode); }));
+Descriptor OpenDescriptor(const Path& path, int flags,
+                          mode_t mode = kFileMode) {
+  return Descriptor(
+      Retry([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); }));
 }
 
 absl::StatusOr<struct stat> StatOf(const char* operation, const Path& path) {
@@ -313,14 +315,16 @@ absl::StatusOr<std::unique_ptr<File>> PosixFileSystem::Open(const Path& path,
   const bool create = flags.mode == OpenMode::kCreate;
   const char* operation = create ? "create" : "open";
   const int os_flags = OsFlags(flags.mode);
+  const mode_t mode = flags.secret ? kSecretFileMode : kFileMode;
   bool bypass = flags.direct;
-  Descriptor fd = OpenDescriptor(path, os_flags | (bypass ? O_DIRECT : 0));
+  Descriptor fd =
+      OpenDescriptor(path, os_flags | (bypass ? O_DIRECT : 0), mode);
   if (fd.get() < 0 && errno == EINVAL && bypass) {
     // Linux looks at O_DIRECT last: the refused open has passed O_EXCL and
     // has created the file.
     const int again = create ? os_flags & ~O_EXCL : os_flags;
     bypass = false;
-    fd = OpenDescriptor(path, again);
+    fd = OpenDescriptor(path, again, mode);
   }
   if (fd.get() < 0) return Error(errno, operation, path);
   struct stat info;

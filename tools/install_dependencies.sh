@@ -18,6 +18,9 @@ packages=(
   # the program
   libcli11-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev
   libhiredis-dev
+  # the protocol front
+  libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
+  libssl-dev
   # tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev redis-server python3 git
   # tests that set the clock and make small disks

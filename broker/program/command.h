@@ -48,6 +48,7 @@ class Command {
   virtual int Run(const Console& console) = 0;
 };
 
+std::unique_ptr<Command> MakeServeCommand();
 std::unique_ptr<Command> MakePipeCommand();
 std::unique_ptr<Command> MakePutCommand();
 std::unique_ptr<Command> MakeCancelCommand();

@@ -4,6 +4,7 @@ namespace hourglass {
 
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakeServeCommand());
   commands.push_back(MakePipeCommand());
   commands.push_back(MakePutCommand());
   commands.push_back(MakeCancelCommand());

@@ -96,6 +96,8 @@ struct OpenFlags {
   OpenMode mode = OpenMode::kRead;
   // Bypass the page cache where the disk can; silently buffered where not.
   bool direct = false;
+  // With kCreate: nobody but its owner may read it.
+  bool secret = false;
 };
 
 class FileSystem {

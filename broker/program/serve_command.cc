@@ -1,0 +1,148 @@
+// `hourglass serve`: a server for the messaging protocol, in the foreground.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "broker/front/front_server.h"
+#include "broker/program/command.h"
+#include "broker/program/serve_flags.h"
+#include "broker/program/store_flags.h"
+#include "broker/program/terminal.h"
+#include "broker/program/text.h"
+#include "storage/mutex.h"
+#include "storage/status_macros.h"
+
+namespace hourglass {
+namespace {
+
+constexpr char kFooter[] =
+    R"(Clients: RocketMQ 5 clients of any language, unchanged; give them this address
+as their endpoint. TLS and plaintext come in at the same port. The certificate
+is DIR/tls/server.pem, made at the first start.
+
+Examples:
+  hourglass serve --data /var/lib/hourglass
+  hourglass serve --data /tmp/d --listen 127.0.0.1:0 --no-tls
+  HOURGLASS_SERVE_LISTEN=127.0.0.1:9000 hourglass serve --data /tmp/d
+  hourglass serve --data /d --topic orders --topic bills:NORMAL+DELAY \
+      --no-auto-create-topics
+
+SIGINT or SIGTERM stops cleanly: waiting calls are answered, what was put is
+durable. Exit codes: 0 stopped; 2 could not run, or could not go on.)";
+
+// How long a stop may go unnoticed, and a store that stopped itself.
+constexpr int64_t kLookMs = 50;
+constexpr int kLooksUntilChecked = 20;
+constexpr char kTlsDir[] = "tls";
+
+absl::StatusOr<std::optional<Certificate>> CertificateOf(
+    const ServeFlags& flags, const Console& console, const std::string& data,
+    const std::string& host) {
+  if (!flags.tls()) return std::nullopt;
+  if (!flags.certificate().empty()) {
+    ASSIGN_OR_RETURN(
+        Certificate own,
+        ReadCertificate(console.file_system, flags.certificate(), flags.key()));
+    return own;
+  }
+  ASSIGN_OR_RETURN(Certificate kept,
+                   KeptCertificate(console.file_system, console.clock,
+                                   Path(data) / kTlsDir, {host}));
+  return kept;
+}
+
+std::string Welcome(const FrontServerConfig& config, int port,
+                    const StoreStats& stats) {
+  const std::string endpoint = Concat(config.host, ":", port);
+  const bool tls = config.certificate.has_value();
+  const char* const kinds = tls && config.plaintext ? "TLS and plaintext"
+                            : tls                   ? "TLS"
+                                                    : "plaintext";
+  return Concat(
+      "hourglass: ", FormatCount(stats.pending_messages),
+      " messages pending\nhourglass: listening on ", endpoint, " (", kinds,
+      ")\n\nA first message, due in five seconds (pip install "
+      "rocketmq-python-client):\n\n"
+      "  import time\n"
+      "  from rocketmq import ClientConfiguration, Credentials, Message, "
+      "Producer\n"
+      "  config = ClientConfiguration(\"",
+      endpoint,
+      "\", Credentials())\n"
+      "  producer = Producer(config, (\"hello\",))\n"
+      "  producer.startup()\n"
+      "  message = Message()\n"
+      "  message.topic, message.body = \"hello\", b\"it is time\"\n"
+      "  message.delivery_timestamp = int(time.time()) + 5\n"
+      "  print(producer.send(message))\n\n"
+      "Stop with Ctrl-C.");
+}
+
+class ServeCommand final : public Command {
+ public:
+  std::string_view name() const override { return "serve"; }
+
+  void Declare(CLI::App* app) override {
+    app->description("A server for RocketMQ 5 clients, with any delay");
+    app->footer(kFooter);
+    store_.Declare(app);
+    flags_.Declare(app);
+  }
+
+  int Run(const Console& console) override {
+    const auto options = store_.Options(console);
+    if (!options.ok()) return Fail(console, "", options.status());
+    // Before the store is touched.
+    auto config = flags_.Config(*options);
+    if (!config.ok()) return Fail(console, "", config.status());
+    return store_.WithStore(
+        console, StoreFlags::Mode::kCreate,
+        [&](DelayStore& store) { return Serve(console, &*config, &store); });
+  }
+
+ private:
+  absl::StatusOr<int> Serve(const Console& console, FrontServerConfig* config,
+                            DelayStore* store) {
+    Diagnostics diagnostics(console.err);
+    for (const std::string& notice : store->Stats().notices) {
+      diagnostics.Say(Concat("hourglass: ", notice));
+    }
+    ASSIGN_OR_RETURN(
+        config->certificate,
+        CertificateOf(flags_, console, store_.data(), config->host));
+    ASSIGN_OR_RETURN(const auto server,
+                     FrontServer::Start(store, console.clock, *config));
+    RETURN_IF_ERROR(console.out->Write(
+        Concat(Welcome(*config, server->port(), store->Stats()), "\n")));
+    const absl::Status ended = WaitForStop(console, store);
+    diagnostics.Say("hourglass: stopping");
+    server->Stop();
+    RETURN_IF_ERROR(ended);
+    return kExitOk;
+  }
+
+  // OK when asked to stop; why, when the store stopped itself.
+  static absl::Status WaitForStop(const Console& console, DelayStore* store) {
+    Mutex mu;
+    CondVar nobody_signals;
+    for (int looks = 1; !console.stop->requested(); ++looks) {
+      if (looks % kLooksUntilChecked == 0) {
+        RETURN_IF_ERROR(store->Stats().failure);
+      }
+      MutexLock lock(&mu);
+      nobody_signals.WaitForMs(&mu, kLookMs);
+    }
+    return absl::OkStatus();
+  }
+
+  StoreFlags store_;
+  ServeFlags flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeServeCommand() {
+  return std::make_unique<ServeCommand>();
+}
+
+}  // namespace hourglass

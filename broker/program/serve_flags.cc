@@ -1,0 +1,178 @@
+#include "broker/program/serve_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/numbers.h"
+#include "broker/program/text.h"
+#include "storage/status_macros.h"
+
+namespace hourglass {
+namespace {
+
+constexpr char kListenGroup[] = "Listening";
+constexpr char kTopicsGroup[] = "Topics and groups";
+constexpr char kFrontGroup[] = "Limits and tuning of the server";
+
+template <typename T>
+void AddBytes(CLI::App* app, const std::string& flag, T* value,
+              const std::string& what) {
+  app->add_option(flag, *value, what)
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES")
+      ->group(kFrontGroup)
+      ->capture_default_str();
+}
+
+template <typename T>
+void AddNumber(CLI::App* app, const std::string& flag, T* value,
+               const std::string& type, const std::string& what) {
+  app->add_option(flag, *value, what)
+      ->type_name(type)
+      ->group(kFrontGroup)
+      ->capture_default_str();
+}
+
+absl::Status BadAddress(const std::string& text) {
+  return absl::InvalidArgumentError(
+      Concat("--listen ", text, ": expected HOST:PORT, as 127.0.0.1:8081"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::pair<std::string, int>> ParseAddress(
+    const std::string& text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) return BadAddress(text);
+  std::string host = text.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  int port = 0;
+  if (!absl::SimpleAtoi(text.substr(colon + 1), &port) || port < 0 ||
+      port > 65535) {
+    return BadAddress(text);
+  }
+  return std::make_pair(host, port);
+}
+
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+void ServeFlags::Declare(CLI::App* app) {
+  DeclareListening(app);
+  DeclareTopics(app);
+  DeclareLimits(app);
+}
+
+void ServeFlags::DeclareListening(CLI::App* app) {
+  app->add_option("--listen", listen_, "where clients connect; port 0: any")
+      ->type_name("HOST:PORT")
+      ->group(kListenGroup)
+      ->capture_default_str();
+  app->add_flag("--tls,!--no-tls", tls_, "take TLS connections (default)")
+      ->group(kListenGroup);
+  app->add_flag("--plaintext,!--no-plaintext", plaintext_,
+                "take plaintext connections, on the same port (default)")
+      ->group(kListenGroup);
+  app->add_option("--tls-certificate", certificate_,
+                  "PEM file; without it the server makes its own")
+      ->type_name("FILE")
+      ->group(kListenGroup);
+  app->add_option("--tls-key", key_, "PEM file of the certificate's key")
+      ->type_name("FILE")
+      ->group(kListenGroup);
+  app->add_flag("--allow-public", allow_public_,
+                "listen on an address that others reach, though nobody's "
+                "credentials are checked")
+      ->group(kListenGroup);
+}
+
+void ServeFlags::DeclareTopics(CLI::App* app) {
+  app->add_flag("--auto-create-topics,!--no-auto-create-topics",
+                front_.auto_create_topics,
+                "a topic is there when it is first used (default)")
+      ->group(kTopicsGroup);
+  app->add_option("--topic", front_.topics,
+                  "a topic that is there, with the kinds it takes; may be "
+                  "given several times")
+      ->type_name("NAME[:KIND+KIND]")
+      ->group(kTopicsGroup);
+  app->add_option("--fifo-group", front_.fifo_groups,
+                  "push consumers of this group keep the order of message "
+                  "groups; * at the end for any rest; several times")
+      ->type_name("GROUP")
+      ->group(kTopicsGroup);
+  app->add_option("--attempts-max", front_.attempts_max,
+                  "deliveries before a message goes to the dead letters")
+      ->type_name("N")
+      ->group(kTopicsGroup)
+      ->capture_default_str();
+}
+
+void ServeFlags::DeclareLimits(CLI::App* app) {
+  AddBytes(app, "--request-bytes-max", &front_.request_bytes_max,
+           "largest call");
+  AddBytes(app, "--requests-bytes-max", &front_.requests_bytes_max,
+           "all calls under way");
+  AddNumber(app, "--connections-max", &front_.connections_max, "N",
+            "open connections");
+  AddNumber(app, "--handshakes-max", &front_.handshakes_max, "N",
+            "connections that have said nothing yet");
+  AddNumber(app, "--handshake-ms", &front_.handshake_ms, "MS",
+            "how long a connection may say nothing at first");
+  AddNumber(app, "--long-poll-ms", &front_.long_poll_ms, "MS",
+            "how long push consumers are told to wait");
+  AddNumber(app, "--long-poll-ms-max", &front_.long_poll_ms_max, "MS",
+            "how long anybody may wait");
+  AddNumber(app, "--invisible-ms-min", &front_.invisible_ms_min, "MS",
+            "shortest invisible duration");
+  AddNumber(app, "--invisible-ms-max", &front_.invisible_ms_max, "MS",
+            "longest invisible duration");
+  AddNumber(app, "--dedupe-window-ms", &front_.dedupe_window_ms, "MS",
+            "how long a send is known by its id; 0: not");
+  AddNumber(app, "--dedupe-entries-max", &front_.dedupe_entries_max, "N",
+            "sends known by their ids");
+  AddNumber(app, "--transaction-check-ms", &front_.transaction_check_ms, "MS",
+            "when the producer of a half message is asked");
+  AddNumber(app, "--transaction-checks-max", &front_.transaction_checks_max,
+            "N", "how often, before it is rolled back");
+  AddNumber(app, "--drain-ms", &front_.drain_ms, "MS",
+            "how long calls may go on after a stop");
+  AddNumber(app, "--leased-per-group-max", &groups_.leased_per_group_max, "N",
+            "messages of a group handed out and not acknowledged");
+  AddNumber(app, "--client-silence-max-ms", &groups_.client_silence_max_ms,
+            "MS", "without a heartbeat a client is gone");
+}
+
+absl::StatusOr<FrontServerConfig> ServeFlags::Config(
+    const StoreOptions& store) const {
+  FrontServerConfig config;
+  ASSIGN_OR_RETURN(const auto address, ParseAddress(listen_));
+  config.host = address.first;
+  config.port = address.second;
+  if (!IsLoopback(config.host) && !allow_public_) {
+    return absl::FailedPreconditionError(
+        Concat("--listen ", listen_,
+               ": others reach this address, and this "
+               "server does not check credentials; expected 127.0.0.1 or "
+               "::1, or --allow-public"));
+  }
+  if (!tls_ && !plaintext_) {
+    return absl::InvalidArgumentError(
+        "--no-tls and --no-plaintext: nobody could connect; expected one");
+  }
+  if (certificate_.empty() != key_.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-certificate and --tls-key: expected both or none");
+  }
+  config.plaintext = plaintext_;
+  config.options = front_;
+  config.options.body_bytes_max = store.body_bytes_max;
+  config.options.delay_ms_max = store.delay_ms_max;
+  config.groups = groups_;
+  RETURN_IF_ERROR(config.options.Validate());
+  return config;
+}
+
+}  // namespace hourglass

@@ -1,0 +1,61 @@
+// File: serve_flags.h
+//
+// The flags of `hourglass serve` beside the store's: where to listen, TLS, and
+// every option of FrontOptions and GroupOptions under its own name.
+//
+//   ServeFlags flags;
+//   flags.Declare(app);
+//   ASSIGN_OR_RETURN(FrontServerConfig config, flags.Config(store_options));
+//
+// Serves promise 7: every bound of the front can be set, by its name.
+#ifndef HOURGLASS_BROKER_PROGRAM_SERVE_FLAGS_H_
+#define HOURGLASS_BROKER_PROGRAM_SERVE_FLAGS_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "broker/front/front_server.h"
+#include "hourglass/options.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace hourglass {
+
+// "127.0.0.1:8081", "[::1]:8081", "localhost:0".
+absl::StatusOr<std::pair<std::string, int>> ParseAddress(
+    const std::string& text);
+bool IsLoopback(const std::string& host);
+
+class ServeFlags {
+ public:
+  void Declare(CLI::App* app);
+
+  // Without the certificate. INVALID_ARGUMENT names the flag;
+  // FAILED_PRECONDITION: a public address that nobody has allowed.
+  absl::StatusOr<FrontServerConfig> Config(const StoreOptions& store) const;
+
+  bool tls() const { return tls_; }
+  // Both empty: the server makes its own.
+  const std::string& certificate() const { return certificate_; }
+  const std::string& key() const { return key_; }
+
+ private:
+  void DeclareListening(CLI::App* app);
+  void DeclareTopics(CLI::App* app);
+  void DeclareLimits(CLI::App* app);
+
+  std::string listen_ = "127.0.0.1:8081";
+  bool tls_ = true;
+  bool plaintext_ = true;
+  bool allow_public_ = false;
+  std::string certificate_, key_;
+  FrontOptions front_;
+  GroupOptions groups_;
+};
+
+}  // namespace hourglass
+
+#endif  // HOURGLASS_BROKER_PROGRAM_SERVE_FLAGS_H_

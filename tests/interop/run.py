@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""The official clients, unmodified, against `hourglass serve`.
+
+    tests/interop/run.py --program build/hourglass [--client python ...]
+
+Each client is a small program in a folder beside this file, with its client
+library pinned and taken from its registry. The server runs on a free port
+with an empty directory. Exit codes: 0 all is well; 1 a scenario failed; 77
+nothing could be run (a tool chain or the network is missing).
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+SKIPPED = 77
+SCENARIOS = ("normal", "delay", "recall_before", "recall_after", "past",
+             "over_limit", "nack", "tag", "fifo", "push", "transaction",
+             "orphan")
+TLS_SCENARIOS = ("normal", "delay", "recall_before")
+CLIENT_SECONDS_MAX = 180
+# Soon enough to be seen by a test, longer than a commit takes.
+TRANSACTION_CHECK_MS = "3000"
+
+
+class Skip(Exception):
+    """A client cannot be built here; the text says why."""
+
+
+def run(command, **options):
+    """Runs a step of a build; Skip with its last words if it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False,
+                          **options)
+    if done.returncode != 0:
+        last = done.stdout.strip().splitlines()[-1:] or ["(no output)"]
+        raise Skip(f"{' '.join(map(str, command[:3]))}: {last[0]}")
+
+
+def need(tool):
+    path = shutil.which(tool)
+    if path is None:
+        raise Skip(f"{tool} is not installed")
+    return path
+
+
+def copy_sources(name, work):
+    """Builds leave files behind; the sources stay clean."""
+    target = work / name
+    shutil.copytree(HERE / name, target, dirs_exist_ok=True)
+    return target
+
+
+def prepare_python(work):
+    venv = work / "python-venv"
+    python = venv / "bin" / "python"
+    stamp = venv / "requirements.txt"
+    wanted = (HERE / "python" / "requirements.txt").read_text()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        run([sys.executable, "-m", "venv", venv])
+        run([python, "-m", "pip", "install", "-q", "-r",
+             HERE / "python" / "requirements.txt"])
+        stamp.write_text(wanted)
+    return [python, HERE / "python" / "client.py"]
+
+
+def prepare_node(work):
+    need("node")
+    folder = copy_sources("node", work)
+    if not (folder / "node_modules").exists():
+        run([need("npm"), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            cwd=folder)
+    return ["node", folder / "client.js"]
+
+
+def prepare_go(work):
+    folder = copy_sources("go", work)
+    run([need("go"), "build", "-o", work / "go-client", "."], cwd=folder)
+    return [work / "go-client"]
+
+
+def prepare_java(work):
+    folder = copy_sources("java", work)
+    need("java")
+    jar = folder / "target" / "client.jar"
+    source = folder / "src" / "main" / "java" / "Client.java"
+    if not jar.exists() or jar.stat().st_mtime < source.stat().st_mtime:
+        run([need("mvn"), "-q", "-B", "package"], cwd=folder)
+    return ["java", "-Xmx256m", "-cp", f"{jar}:{folder / 'target' / 'lib'}/*",
+            "Client"]
+
+
+PREPARE = {"python": prepare_python, "node": prepare_node, "go": prepare_go,
+           "java": prepare_java}
+
+
+class Server:
+    """`hourglass serve` on a free port."""
+
+    def __init__(self, program, data, log):
+        self.data = data
+        self.log = open(log, "wb")
+        self.process = subprocess.Popen(
+            [program, "serve", "--data", data, "--listen", "127.0.0.1:0",
+             "--transaction-check-ms", TRANSACTION_CHECK_MS],
+            stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.port = self.wait_for_port()
+        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+
+    def wait_for_port(self):
+        for line in self.process.stdout:
+            if "listening on" in line:
+                return int(line.split("listening on ")[1].split()[0]
+                           .rsplit(":", 1)[1])
+        raise RuntimeError("the server did not start; see its log")
+
+    def stop(self):
+        """True if it ended well, and soon."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(15) == 0
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return False
+
+
+def run_client(command, server, mode, names, log):
+    """Rows of (scenario, result, ms, note); what is missing has failed."""
+    environment = dict(os.environ)
+    certificate = str(server.data / "tls" / "server.pem")
+    if mode == "tls":
+        # For the two clients that check certificates.
+        environment["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = certificate
+        environment["NODE_EXTRA_CA_CERTS"] = certificate
+    # TLS needs a name that the certificate has; clients check addresses, too.
+    endpoint = f"127.0.0.1:{server.port}"
+    with open(log, "ab") as err:
+        try:
+            done = subprocess.run(
+                [*command, endpoint, mode, ",".join(names)], stderr=err,
+                stdout=subprocess.PIPE, text=True, env=environment,
+                timeout=CLIENT_SECONDS_MAX, check=False)
+            out, end = done.stdout, f"exit code {done.returncode}"
+        except subprocess.TimeoutExpired as late:
+            out = (late.stdout or b"").decode()
+            end = f"nothing in {CLIENT_SECONDS_MAX} s"
+    rows = {}
+    for line in out.splitlines():
+        if line.startswith("RESULT "):
+            _, name, result, ms, *note = line.split(" ", 4)
+            rows[name] = (name, result, ms, note[0] if note else "")
+    return [rows.get(name, (name, "fail", "-", end)) for name in names]
+
+
+def run_modes(client, command, server, work, only):
+    """Both modes of one client, one after the other; prints as it goes."""
+    table = []
+    for mode, names in (("plaintext", SCENARIOS), ("tls", TLS_SCENARIOS)):
+        names = [name for name in names if not only or name in only]
+        if not names:
+            continue
+        rows = run_client(command, server, mode, names, work / f"{client}.log")
+        table += [(client, mode, *row) for row in rows]
+    print("\n".join("%-7s %-9s %-14s %-5s %6s ms  %s" % row for row in table),
+          flush=True)
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--client", action="append", choices=sorted(PREPARE))
+    parser.add_argument("--work", help="where clients are built and kept")
+    parser.add_argument("--scenario", action="append")
+    arguments = parser.parse_args()
+    work = pathlib.Path(arguments.work or "build/interop").resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    data = pathlib.Path(tempfile.mkdtemp(prefix="data-", dir=work))
+
+    commands, skipped = {}, {}
+    for name in arguments.client or sorted(PREPARE):
+        try:
+            commands[name] = PREPARE[name](work)
+        except Skip as why:
+            skipped[name] = str(why)
+    table, stopped_well = [], True
+    if commands:
+        server = Server(arguments.program, data, work / "server.log")
+        try:
+            # All clients at once: each mostly waits for what is due.
+            with concurrent.futures.ThreadPoolExecutor() as threads:
+                runs = [threads.submit(run_modes, name, command, server, work,
+                                       arguments.scenario)
+                        for name, command in commands.items()]
+                for one in concurrent.futures.as_completed(runs):
+                    table += one.result()
+        finally:
+            stopped_well = server.stop()
+    for name, why in skipped.items():
+        print(f"{name}: skipped: {why}")
+    if not stopped_well:
+        print(f"the server did not stop well; see {work / 'server.log'}")
+    shutil.rmtree(data, ignore_errors=True)
+    failed = [row for row in table if row[3] != "ok"]
+    print(f"{len(table) - len(failed)} of {len(table)} scenarios are well")
+    if failed or not stopped_well:
+        return 1
+    return 0 if table else SKIPPED
+
+
+sys.exit(main())
