@@ -317,6 +317,7 @@ StoreStats DelayStoreImpl::Stats() {
   stats.syncs = counters.syncs;
   stats.log_bytes_written = counters.bytes;
   stats.lateness_us = counters.lateness_us;
+  stats.sync_us = counters.sync_us;
   stats.put_messages = writer_.sequenced().put_messages;
   stats.put_bytes = writer_.sequenced().put_bytes;
   stats.delivered_messages = writer_.sequenced().delivered;
@@ -340,6 +341,7 @@ StoreStats DelayStoreImpl::Stats() {
   stats.pending_bytes = static_cast<uint64_t>(state_->applier.pending().bytes);
   stats.hour_bytes_written = state_->applier.hour_bytes();
   stats.cursor = state_->hand.cursor();
+  stats.preloaded_before = state_->hand.Covered(Hand::LaneId::kFresh);
   const int64_t next_ms = state_->hand.NextDueMs();
   stats.oldest_undelivered_ms = next_ms != 0 && next_ms <= now_ms ? next_ms : 0;
   stats.hour_files = state_->hour_wheel.size();

@@ -291,14 +291,18 @@ absl::Status Writer::WriteAndSync(CommitGroup* group) {
   }
   const bool sync = SyncIsDue(*group) && log->durable() < log->end() &&
                     !PlantedBug("ack_before_sync");
+  int64_t sync_ns = 0;
   if (sync) {
+    sync_ns = -state_->options.clock->MonotonicNs();
     if (auto status = log->Sync(); !status.ok()) return status;
     last_sync_ns_ = state_->options.clock->MonotonicNs();
+    sync_ns += last_sync_ns_;
   }
   acknowledged_ = log->end().value();
   MutexLock lock(&counters_mu_);
   counters_.groups += writes ? 1 : 0;
   counters_.syncs += sync ? 1 : 0;
+  if (sync) counters_.sync_us.Add(sync_ns / 1000);
   counters_.bytes += bytes;
   return absl::OkStatus();
 }

@@ -75,6 +75,7 @@ class Writer {
     uint64_t syncs = 0;
     uint64_t bytes = 0;
     Histogram lateness_us;
+    Histogram sync_us;
   };
   Counters GetCounters();
   const Sequencer::Counters& sequenced() const { return sequencer_.counters(); }

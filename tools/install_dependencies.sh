@@ -18,6 +18,8 @@ packages=(
   # the program
   libcli11-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev
   libhiredis-dev
+  # the admin API
+  libcpp-httplib-dev prometheus-cpp-dev
   # the protocol front
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler
   libssl-dev

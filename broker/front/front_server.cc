@@ -73,6 +73,7 @@ class FrontServerImpl final : public FrontServer {
   }
 
   int port() const override { return listener_->port(); }
+  std::vector<GroupState> Groups() override { return groups_->List(); }
 
   // In this order: no new connections; waiting calls are answered; what is
   // under way may end for a while; then nothing calls groups and store.

@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "broker/front/certificate.h"
@@ -47,6 +48,8 @@ class FrontServer {
   virtual ~FrontServer() = default;
 
   virtual int port() const = 0;
+  // Not after Stop.
+  virtual std::vector<GroupState> Groups() = 0;
   virtual void Stop() = 0;
 };
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "broker/program/json_lines.h"
+#include "broker/text/json_lines.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "broker/program/command.h"
-#include "broker/program/json_text.h"
 #include "broker/program/store_flags.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

@@ -34,7 +34,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "broker/program/console.h"
-#include "broker/program/json_lines.h"
+#include "broker/text/json_lines.h"
 #include "hourglass/delay_store.h"
 #include "storage/mutex.h"
 

@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "broker/program/command.h"
-#include "broker/program/duration.h"
-#include "broker/program/json_lines.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
-#include "broker/program/timestamp.h"
+#include "broker/text/duration.h"
+#include "broker/text/json_lines.h"
+#include "broker/text/text.h"
+#include "broker/text/timestamp.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

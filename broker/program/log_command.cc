@@ -6,7 +6,7 @@
 #include "broker/program/command.h"
 #include "broker/program/log_records.h"
 #include "broker/program/store_flags.h"
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "storage/identity.h"
 #include "storage/log_reader.h"
 #include "storage/status_macros.h"

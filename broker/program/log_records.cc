@@ -1,10 +1,10 @@
 #include "broker/program/log_records.h"
 
 #include "absl/strings/str_format.h"
-#include "broker/program/json_text.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
-#include "broker/program/timestamp.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
+#include "broker/text/timestamp.h"
 #include "storage/ack_format.h"
 #include "storage/checkpoint.h"
 #include "storage/coding.h"

@@ -15,7 +15,7 @@
 #include "broker/program/ready_writer.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_replace.h"
 #include "broker/program/command.h"
-#include "broker/program/json_text.h"
 #include "broker/program/store_flags.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {

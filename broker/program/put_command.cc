@@ -7,9 +7,9 @@
 #include "absl/strings/str_split.h"
 #include "broker/program/command.h"
 #include "broker/program/intake.h"
-#include "broker/program/json_text.h"
 #include "broker/program/store_flags.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "broker/program/json_lines.h"
-#include "broker/program/json_text.h"
-#include "broker/program/text.h"
+#include "broker/text/json_lines.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "storage/crash_point.h"
 #include "storage/status_macros.h"
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <vector>
 
-#include "broker/program/json_text.h"
 #include "broker/program/recover_commands.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "recovery/verify.h"
 
 namespace hourglass {

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "absl/strings/str_format.h"
-#include "broker/program/json_text.h"
 #include "broker/program/log_records.h"
 #include "broker/program/recover_commands.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
-#include "broker/program/timestamp.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
+#include "broker/text/timestamp.h"
 #include "storage/checksum.h"
 #include "storage/coding.h"
 #include "storage/hour_format.h"

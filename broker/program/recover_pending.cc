@@ -6,15 +6,15 @@
 #include <queue>
 #include <vector>
 
-#include "broker/program/duration.h"
 #include "broker/program/intake.h"
-#include "broker/program/json_lines.h"
 #include "broker/program/recover_commands.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
-#include "broker/program/timestamp.h"
 #include "broker/sequencer.h"
+#include "broker/text/duration.h"
+#include "broker/text/json_lines.h"
+#include "broker/text/text.h"
+#include "broker/text/timestamp.h"
 #include "recovery/pending_scan.h"
 #include "storage/checksum.h"
 #include "storage/status_macros.h"

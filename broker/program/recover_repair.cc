@@ -2,11 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "broker/program/json_text.h"
 #include "broker/program/recover_commands.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "recovery/repair.h"
 #include "storage/status_macros.h"
 

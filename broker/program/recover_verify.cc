@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "broker/program/json_text.h"
 #include "broker/program/recover_commands.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "recovery/verify.h"
 #include "storage/status_macros.h"
 

@@ -3,12 +3,15 @@
 #include <memory>
 #include <optional>
 
+#include "broker/admin/admin_api.h"
+#include "broker/admin/admin_server.h"
 #include "broker/front/front_server.h"
 #include "broker/program/command.h"
 #include "broker/program/serve_flags.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
-#include "broker/program/text.h"
+#include "broker/text/json_lines.h"
+#include "broker/text/text.h"
 #include "storage/mutex.h"
 #include "storage/status_macros.h"
 
@@ -52,7 +55,7 @@ absl::StatusOr<std::optional<Certificate>> CertificateOf(
 }
 
 std::string Welcome(const FrontServerConfig& config, int port,
-                    const StoreStats& stats) {
+                    const std::string& admin, const StoreStats& stats) {
   const std::string endpoint = Concat(config.host, ":", port);
   const bool tls = config.certificate.has_value();
   const char* const kinds = tls && config.plaintext ? "TLS and plaintext"
@@ -61,7 +64,8 @@ std::string Welcome(const FrontServerConfig& config, int port,
   return Concat(
       "hourglass: ", FormatCount(stats.pending_messages),
       " messages pending\nhourglass: listening on ", endpoint, " (", kinds,
-      ")\n\nA first message, due in five seconds (pip install "
+      ")\n", admin,
+      "\nA first message, due in five seconds (pip install "
       "rocketmq-python-client):\n\n"
       "  import time\n"
       "  from rocketmq import ClientConfiguration, Credentials, Message, "
@@ -95,14 +99,17 @@ class ServeCommand final : public Command {
     // Before the store is touched.
     auto config = flags_.Config(*options);
     if (!config.ok()) return Fail(console, "", config.status());
-    return store_.WithStore(
-        console, StoreFlags::Mode::kCreate,
-        [&](DelayStore& store) { return Serve(console, &*config, &store); });
+    const auto admin = flags_.Admin();
+    if (!admin.ok()) return Fail(console, "", admin.status());
+    return store_.WithStore(console, StoreFlags::Mode::kCreate,
+                            [&](DelayStore& store) {
+                              return Serve(console, *options, &*config, &store);
+                            });
   }
 
  private:
-  absl::StatusOr<int> Serve(const Console& console, FrontServerConfig* config,
-                            DelayStore* store) {
+  absl::StatusOr<int> Serve(const Console& console, const StoreOptions& options,
+                            FrontServerConfig* config, DelayStore* store) {
     Diagnostics diagnostics(console.err);
     for (const std::string& notice : store->Stats().notices) {
       diagnostics.Say(Concat("hourglass: ", notice));
@@ -112,13 +119,35 @@ class ServeCommand final : public Command {
         CertificateOf(flags_, console, store_.data(), config->host));
     ASSIGN_OR_RETURN(const auto server,
                      FrontServer::Start(store, console.clock, *config));
+    AdminApi api(
+        store, [&server] { return server->Groups(); }, console.clock, options,
+        flags_.Admin()->value_or(AdminOptions()));
+    ASSIGN_OR_RETURN(const auto admin, StartAdmin(options, &api));
     RETURN_IF_ERROR(console.out->Write(
-        Concat(Welcome(*config, server->port(), store->Stats()), "\n")));
+        Concat(Welcome(*config, server->port(), AdminLine(admin.get()),
+                       store->Stats()),
+               "\n")));
     const absl::Status ended = WaitForStop(console, store);
     diagnostics.Say("hourglass: stopping");
+    api.Drain();
+    if (admin != nullptr) admin->Stop();
     server->Stop();
     RETURN_IF_ERROR(ended);
     return kExitOk;
+  }
+
+  // Null if there is to be none.
+  absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(
+      const StoreOptions& options, AdminApi* api) const {
+    const auto admin = flags_.Admin();
+    if (!admin->has_value()) return nullptr;
+    const size_t request_bytes = InputLimits::From(options).line_bytes_max();
+    return AdminServer::Start(api, **admin, request_bytes);
+  }
+  std::string AdminLine(const AdminServer* admin) const {
+    if (admin == nullptr) return "";
+    return Concat("hourglass: admin API and metrics at http://",
+                  (*flags_.Admin())->host, ":", admin->port(), "/\n");
   }
 
   // OK when asked to stop; why, when the store stopped itself.

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/numbers.h"
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -32,17 +32,17 @@ void AddNumber(CLI::App* app, const std::string& flag, T* value,
       ->capture_default_str();
 }
 
-absl::Status BadAddress(const std::string& text) {
+absl::Status BadAddress(std::string_view flag, const std::string& text) {
   return absl::InvalidArgumentError(
-      Concat("--listen ", text, ": expected HOST:PORT, as 127.0.0.1:8081"));
+      Concat(flag, " ", text, ": expected HOST:PORT, as 127.0.0.1:8081"));
 }
 
 }  // namespace
 
 absl::StatusOr<std::pair<std::string, int>> ParseAddress(
-    const std::string& text) {
+    std::string_view flag, const std::string& text) {
   const size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) return BadAddress(text);
+  if (colon == std::string::npos || colon == 0) return BadAddress(flag, text);
   std::string host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
@@ -50,7 +50,7 @@ absl::StatusOr<std::pair<std::string, int>> ParseAddress(
   int port = 0;
   if (!absl::SimpleAtoi(text.substr(colon + 1), &port) || port < 0 ||
       port > 65535) {
-    return BadAddress(text);
+    return BadAddress(flag, text);
   }
   return std::make_pair(host, port);
 }
@@ -67,6 +67,11 @@ void ServeFlags::Declare(CLI::App* app) {
 
 void ServeFlags::DeclareListening(CLI::App* app) {
   app->add_option("--listen", listen_, "where clients connect; port 0: any")
+      ->type_name("HOST:PORT")
+      ->group(kListenGroup)
+      ->capture_default_str();
+  app->add_option("--admin", admin_listen_,
+                  "the admin API and metrics, over HTTP; \"none\": no")
       ->type_name("HOST:PORT")
       ->group(kListenGroup)
       ->capture_default_str();
@@ -139,6 +144,15 @@ void ServeFlags::DeclareLimits(CLI::App* app) {
             "N", "how often, before it is rolled back");
   AddNumber(app, "--drain-ms", &front_.drain_ms, "MS",
             "how long calls may go on after a stop");
+  AddNumber(app, "--admin-threads", &admin_.threads, "N", "of the admin API");
+  AddNumber(app, "--admin-page-max", &admin_.page_max, "N",
+            "messages in one answer of the admin API");
+  AddNumber(app, "--admin-bulk-max", &admin_.bulk_max, "N",
+            "messages cancelled or shifted by one request");
+  AddNumber(app, "--admin-scan-max", &admin_.scan_max, "N",
+            "messages looked at for one request");
+  AddNumber(app, "--metric-labels-max", &admin_.metric_labels_max, "N",
+            "topics, and groups, with metrics of their own");
   AddNumber(app, "--leased-per-group-max", &groups_.leased_per_group_max, "N",
             "messages of a group handed out and not acknowledged");
   AddNumber(app, "--client-silence-max-ms", &groups_.client_silence_max_ms,
@@ -148,7 +162,7 @@ void ServeFlags::DeclareLimits(CLI::App* app) {
 absl::StatusOr<FrontServerConfig> ServeFlags::Config(
     const StoreOptions& store) const {
   FrontServerConfig config;
-  ASSIGN_OR_RETURN(const auto address, ParseAddress(listen_));
+  ASSIGN_OR_RETURN(const auto address, ParseAddress("--listen", listen_));
   config.host = address.first;
   config.port = address.second;
   if (!IsLoopback(config.host) && !allow_public_) {
@@ -173,6 +187,27 @@ absl::StatusOr<FrontServerConfig> ServeFlags::Config(
   config.groups = groups_;
   RETURN_IF_ERROR(config.options.Validate());
   return config;
+}
+
+absl::StatusOr<std::optional<AdminOptions>> ServeFlags::Admin() const {
+  if (admin_listen_ == "none") return std::nullopt;
+  ASSIGN_OR_RETURN(const auto address, ParseAddress("--admin", admin_listen_));
+  if (!IsLoopback(address.first) && !allow_public_) {
+    return absl::FailedPreconditionError(
+        Concat("--admin ", admin_listen_,
+               ": others reach this address, and the admin API asks nobody who "
+               "they are; expected 127.0.0.1 or ::1, or --allow-public"));
+  }
+  if (admin_.threads < 1 || admin_.page_max < 1 || admin_.bulk_max < 1 ||
+      admin_.scan_max < 1) {
+    return absl::InvalidArgumentError(
+        "--admin-threads, --admin-page-max, --admin-bulk-max, "
+        "--admin-scan-max: expected at least 1");
+  }
+  AdminOptions options = admin_;
+  options.host = address.first;
+  options.port = address.second;
+  return options;
 }
 
 }  // namespace hourglass

@@ -11,10 +11,12 @@
 #ifndef HOURGLASS_BROKER_PROGRAM_SERVE_FLAGS_H_
 #define HOURGLASS_BROKER_PROGRAM_SERVE_FLAGS_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "broker/admin/admin_options.h"
 #include "broker/front/front_server.h"
 #include "hourglass/options.h"
 
@@ -24,9 +26,9 @@ class App;
 
 namespace hourglass {
 
-// "127.0.0.1:8081", "[::1]:8081", "localhost:0".
+// The value of `flag`: "127.0.0.1:8081", "[::1]:8081", "localhost:0".
 absl::StatusOr<std::pair<std::string, int>> ParseAddress(
-    const std::string& text);
+    std::string_view flag, const std::string& text);
 bool IsLoopback(const std::string& host);
 
 class ServeFlags {
@@ -36,6 +38,9 @@ class ServeFlags {
   // Without the certificate. INVALID_ARGUMENT names the flag;
   // FAILED_PRECONDITION: a public address that nobody has allowed.
   absl::StatusOr<FrontServerConfig> Config(const StoreOptions& store) const;
+
+  // Nothing: no admin API. Errors as Config's.
+  absl::StatusOr<std::optional<AdminOptions>> Admin() const;
 
   bool tls() const { return tls_; }
   // Both empty: the server makes its own.
@@ -48,12 +53,14 @@ class ServeFlags {
   void DeclareLimits(CLI::App* app);
 
   std::string listen_ = "127.0.0.1:8081";
+  std::string admin_listen_ = "127.0.0.1:8082";
   bool tls_ = true;
   bool plaintext_ = true;
   bool allow_public_ = false;
   std::string certificate_, key_;
   FrontOptions front_;
   GroupOptions groups_;
+  AdminOptions admin_;
 };
 
 }  // namespace hourglass

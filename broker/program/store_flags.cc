@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "broker/program/command.h"
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "absl/strings/str_format.h"
-#include "broker/program/json_text.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {

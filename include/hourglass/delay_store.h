@@ -147,8 +147,10 @@ struct StoreStats {
   uint64_t sweeps = 0, walks = 0;  // how slots were loaded
   int64_t recovery_ms = 0;         // what Open took
   uint64_t recovered_records = 0;  // replayed by Open
+  Second preloaded_before;         // messages due before are in memory
   // Due time to durable in the ready log.
   Histogram lateness_us;
+  Histogram sync_us;  // a sync of the commit log
   // What opening found worth telling, and what could not be delivered.
   std::vector<std::string> notices;
   absl::Status failure;  // why the store stopped, if it did

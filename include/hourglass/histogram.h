@@ -53,6 +53,16 @@ class Histogram {
   uint64_t count() const { return count_; }
   uint64_t sum() const { return sum_; }
   uint64_t max() const { return max_; }
+  // How many values are at most `bound`, right to a bucket: those in a bucket
+  // that reaches beyond it do not count.
+  uint64_t CountUpTo(uint64_t bound) const {
+    uint64_t seen = 0;
+    for (size_t i = 0; i < kBuckets && UpperBound(i) <= bound; ++i) {
+      seen += buckets_[i];
+    }
+    return seen;
+  }
+
   // The smallest bucket bound that at least `percent` of the values are
   // under; 0 when empty.
   uint64_t Percentile(double percent) const {

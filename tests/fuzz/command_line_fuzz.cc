@@ -2,10 +2,10 @@
 #include <string>
 #include <string_view>
 
-#include "broker/program/duration.h"
-#include "broker/program/json_lines.h"
-#include "broker/program/json_text.h"
-#include "broker/program/timestamp.h"
+#include "broker/text/duration.h"
+#include "broker/text/json_lines.h"
+#include "broker/text/json_text.h"
+#include "broker/text/timestamp.h"
 #include "hourglass/message.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "tests/support/string_console.h"
 
 namespace hourglass {

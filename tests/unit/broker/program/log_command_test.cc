@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "storage/ack_format.h"
 #include "storage/checkpoint.h"
 #include "storage/checksum.h"

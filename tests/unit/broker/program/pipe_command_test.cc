@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "tests/support/string_console.h"
 
 namespace hourglass {

@@ -9,7 +9,7 @@
 #include <fstream>
 
 #include "broker/program/command.h"
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 #include "tests/support/string_console.h"
 
 namespace hourglass {

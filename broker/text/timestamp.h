@@ -12,8 +12,8 @@
 // Limitations: leap seconds (":60") count as the first of the next minute.
 //
 // Serves promise 3: a moment means what was typed, or is refused.
-#ifndef HOURGLASS_BROKER_PROGRAM_TIMESTAMP_H_
-#define HOURGLASS_BROKER_PROGRAM_TIMESTAMP_H_
+#ifndef HOURGLASS_BROKER_TEXT_TIMESTAMP_H_
+#define HOURGLASS_BROKER_TEXT_TIMESTAMP_H_
 
 #include <cstdint>
 #include <string>
@@ -47,4 +47,4 @@ std::string FormatHour(Hour hour);
 
 }  // namespace hourglass
 
-#endif  // HOURGLASS_BROKER_PROGRAM_TIMESTAMP_H_
+#endif  // HOURGLASS_BROKER_TEXT_TIMESTAMP_H_

@@ -11,8 +11,8 @@
 // a millisecond counts as a whole one, because early is worse than late.
 //
 // Serves promise 3: a delay means what was typed, or is refused.
-#ifndef HOURGLASS_BROKER_PROGRAM_DURATION_H_
-#define HOURGLASS_BROKER_PROGRAM_DURATION_H_
+#ifndef HOURGLASS_BROKER_TEXT_DURATION_H_
+#define HOURGLASS_BROKER_TEXT_DURATION_H_
 
 #include <cstdint>
 #include <string>
@@ -38,4 +38,4 @@ std::string FormatDurationBriefly(int64_t ms);
 
 }  // namespace hourglass
 
-#endif  // HOURGLASS_BROKER_PROGRAM_DURATION_H_
+#endif  // HOURGLASS_BROKER_TEXT_DURATION_H_

@@ -1,9 +1,9 @@
-#include "broker/program/json_lines.h"
+#include "broker/text/json_lines.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {

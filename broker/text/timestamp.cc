@@ -1,4 +1,4 @@
-#include "broker/program/timestamp.h"
+#include "broker/text/timestamp.h"
 
 #include <algorithm>
 
@@ -6,9 +6,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
-#include "broker/program/duration.h"
-#include "broker/program/json_text.h"
-#include "broker/program/text.h"
+#include "broker/text/duration.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 #include "storage/message_codec.h"
 #include "storage/status_macros.h"
 

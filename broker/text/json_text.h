@@ -11,8 +11,8 @@
 // would lose data (bodies) the caller asks IsValidUtf8 and uses base64.
 //
 // Serves promise 5: what is written can be read back.
-#ifndef HOURGLASS_BROKER_PROGRAM_JSON_TEXT_H_
-#define HOURGLASS_BROKER_PROGRAM_JSON_TEXT_H_
+#ifndef HOURGLASS_BROKER_TEXT_JSON_TEXT_H_
+#define HOURGLASS_BROKER_TEXT_JSON_TEXT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -57,4 +57,4 @@ class JsonObject {
 
 }  // namespace hourglass
 
-#endif  // HOURGLASS_BROKER_PROGRAM_JSON_TEXT_H_
+#endif  // HOURGLASS_BROKER_TEXT_JSON_TEXT_H_

@@ -16,8 +16,8 @@
 // Limitations: a body that is not UTF-8 travels as body_base64.
 //
 // Serves promise 5: a line that is not understood is named, not guessed.
-#ifndef HOURGLASS_BROKER_PROGRAM_JSON_LINES_H_
-#define HOURGLASS_BROKER_PROGRAM_JSON_LINES_H_
+#ifndef HOURGLASS_BROKER_TEXT_JSON_LINES_H_
+#define HOURGLASS_BROKER_TEXT_JSON_LINES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -89,4 +89,4 @@ void AppendAckLine(const PutResult& put, std::string* out);
 
 }  // namespace hourglass
 
-#endif  // HOURGLASS_BROKER_PROGRAM_JSON_LINES_H_
+#endif  // HOURGLASS_BROKER_TEXT_JSON_LINES_H_

@@ -1,12 +1,12 @@
-#include "broker/program/duration.h"
+#include "broker/text/duration.h"
 
 #include <array>
 #include <cctype>
 #include <optional>
 
 #include "absl/status/status.h"
-#include "broker/program/json_text.h"
-#include "broker/program/text.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {

@@ -1,10 +1,10 @@
-#include "broker/program/duration.h"
+#include "broker/text/duration.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {

@@ -1,4 +1,4 @@
-#include "broker/program/json_text.h"
+#include "broker/text/json_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
-#include "broker/program/json_lines.h"
+#include "broker/text/json_lines.h"
 
 #include <algorithm>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
-#include "broker/program/duration.h"
-#include "broker/program/json_text.h"
-#include "broker/program/text.h"
-#include "broker/program/timestamp.h"
+#include "broker/text/duration.h"
+#include "broker/text/json_text.h"
+#include "broker/text/text.h"
+#include "broker/text/timestamp.h"
 #include "storage/message_codec.h"
 
 namespace hourglass {

@@ -1,6 +1,6 @@
-#include "broker/program/json_text.h"
+#include "broker/text/json_text.h"
 
-#include "broker/program/text.h"
+#include "broker/text/text.h"
 
 namespace hourglass {
 namespace {
