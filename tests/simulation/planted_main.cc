@@ -1,5 +1,5 @@
 // Plants one bug after the other into the store, and demands that the
-// simulator finds it within 1000 seeds, and finds nothing without one.
+// simulator finds it within 200 seeds, and finds nothing without one.
 //
 //   planted_test              all of them
 //   planted_test NAME         one, with the report of what was found
@@ -13,7 +13,7 @@
 namespace hourglass {
 namespace {
 
-constexpr uint64_t kSeedsMax = 1000;
+constexpr uint64_t kSeedsMax = 200;
 
 std::string_view planted;
 

@@ -163,6 +163,13 @@ void SimRun::PassTime() {
   if (Chance(90)) Step();
 }
 
+void SimRun::TurnHour() {
+  const int64_t ms = StartMs(HourOf(now_ms()) + 1) + 2000 - now_ms();
+  Note(absl::StrCat("turn the hour, pass ", ms));
+  clock_.AdvanceMs(ms);
+  Step();
+}
+
 void SimRun::StepClock() {
   const auto ms =
       static_cast<int64_t>(Upto(OneOf<uint64_t>({100, 5000, 2 * kMsPerHour})));

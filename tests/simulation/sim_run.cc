@@ -162,6 +162,8 @@ void SimRun::StartTrouble() {
     Note(absl::StrCat("power goes after ", calls));
     fs_->PowerOffAfter(calls);
   }
+  // A checkpoint that lets an hour go is worth meeting trouble.
+  if (Chance(20)) TurnHour();
   if (Chance(15)) return FailLargeGroup();
   if (Chance(50)) {
     for (uint64_t n = 1 + Upto(1); n > 0; --n) {

@@ -79,6 +79,7 @@ class SimRun {
   void Pump();
   void Replace();
   void PassTime();
+  void TurnHour();
   void StepClock();
   void Step();
   const Oracle::Given* SomeGiven();
