@@ -69,6 +69,12 @@ TEST(ProgramTest, Version) {
   EXPECT_EQ(console.out.text(), "hourglass 0.1.0\n");
 }
 
+#ifdef HOURGLASS_FRONT
+#define SERVE "serve, "
+#else
+#define SERVE ""
+#endif
+
 TEST(ProgramTest, WrongCallsAreOneLine) {
   const struct {
     std::vector<std::string> arguments;
@@ -83,8 +89,8 @@ TEST(ProgramTest, WrongCallsAreOneLine) {
        "hourglass: The following argument was not expected: --nonsense; see "
        "hourglass stat --help\n"},
       {{"nonsense"},
-       "hourglass: \"nonsense\" is not a command; expected one of pipe, put, "
-       "cancel, list, forecast, stat, log, recover, tasks, bench\n"},
+       "hourglass: \"nonsense\" is not a command; expected one of " SERVE
+       "pipe, put, cancel, list, forecast, stat, log, recover, tasks, bench\n"},
       {{"pipe", "--data", "/d", "--config", "/no/such.toml"},
        "hourglass: /no/such.toml was not readable (missing?); see hourglass "
        "pipe --help\n"},
