@@ -83,7 +83,7 @@ TEST(ProgramTest, WrongCallsAreOneLine) {
        "hourglass: The following argument was not expected: --nonsense; see "
        "hourglass stat --help\n"},
       {{"nonsense"},
-       "hourglass: \"nonsense\" is not a command; expected one of pipe, put, "
+       "hourglass: \"nonsense\" is not a command; expected one of serve, pipe, put, "
        "cancel, list, forecast, stat, log, recover, tasks, bench\n"},
       {{"pipe", "--data", "/d", "--config", "/no/such.toml"},
        "hourglass: /no/such.toml was not readable (missing?); see hourglass "
