@@ -50,7 +50,15 @@ void ReceiveCall::Wait(ReceiveTerms terms) {
   polls->Waits(poll.get(), id);
 }
 
-void ReceiveCall::OnCancel() { parts_.polls->Cancel(poll_.get()); }
+void ReceiveCall::OnCancel() {
+  gone_ = true;
+  parts_.polls->Cancel(poll_.get());
+}
+
+void ReceiveCall::OnDone() {
+  if (gone_) HandBack();
+  delete this;
+}
 
 void ReceiveCall::Answer(absl::StatusOr<std::vector<Lease>> leases) {
   const bool stopped = absl::IsCancelled(leases.status()) ||
@@ -93,8 +101,7 @@ void ReceiveCall::OnWriteDone(bool ok) {
   // After the last one there is nothing left to do, whatever became of it.
   if (written_ + 1 >= frames_.size()) return;
   if (!ok) {
-    // The frame before the first message is the status.
-    HandBack(written_ == 0 ? 0 : written_ - 1);
+    gone_ = true;
     Finish(grpc::Status::CANCELLED);
     return;
   }
@@ -102,9 +109,9 @@ void ReceiveCall::OnWriteDone(bool ok) {
   WriteNext();
 }
 
-void ReceiveCall::HandBack(size_t first) {
-  for (size_t i = first; i < receipts_.size(); ++i) {
-    parts_.groups->ChangeLease(topic_, group_, receipts_[i], kHandBackMs,
+void ReceiveCall::HandBack() {
+  for (const std::string& receipt : receipts_) {
+    parts_.groups->ChangeLease(topic_, group_, receipt, kHandBackMs,
                                [](const absl::StatusOr<std::string>&) {});
   }
 }

@@ -6,7 +6,8 @@
 //   return ReceiveCall::Start(terms, verdict, host, {groups, polls, clock});
 //
 // A caller that goes away while it waits gets nothing leased; one that goes
-// away while the messages are on their way hands them back.
+// away before the last frame is written has all of them handed back, since no
+// client makes use of half an answer.
 //
 // Ownership: deletes itself when gRPC is done with it.
 //
@@ -16,6 +17,7 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,7 +47,7 @@ class ReceiveCall final
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
-  void OnDone() override { delete this; }
+  void OnDone() override;
 
  private:
   explicit ReceiveCall(const Parts& parts) : parts_(parts) {}
@@ -55,8 +57,8 @@ class ReceiveCall final
   void AddStatus(const Verdict& verdict);
   void AddTime();
   void WriteNext();
-  // From the `first`-th on, nobody took them.
-  void HandBack(size_t first);
+  // Nobody took them.
+  void HandBack();
 
   const Parts parts_;
   std::string topic_, group_;
@@ -64,6 +66,7 @@ class ReceiveCall final
   int64_t invisible_ms_ = 0;
   std::shared_ptr<PollSet::Poll> poll_ = std::make_shared<PollSet::Poll>();
 
+  std::atomic<bool> gone_{false};      // the caller
   std::vector<std::string> receipts_;  // of the messages, in order
   std::vector<proto::ReceiveMessageResponse> frames_;
   size_t written_ = 0;

@@ -56,7 +56,10 @@ absl::StatusOr<std::pair<std::string, int>> ParseAddress(
 }
 
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  const bool digits =
+      host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "::1" ||
+         (digits && host.starts_with("127."));
 }
 
 void ServeFlags::Declare(CLI::App* app) {

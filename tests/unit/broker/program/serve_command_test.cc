@@ -1,0 +1,87 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "broker/program/serve_flags.h"
+#include "tests/support/string_console.h"
+
+namespace hourglass {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Serve {
+  StringConsole console;
+
+  Serve() {
+    EXPECT_TRUE(console.file_system.CreateDir("/d").ok());
+    // Somebody presses Ctrl-C when it has said that it listens.
+    console.out.on_write = [this](std::string_view) {
+      console.stop.Request();
+      return absl::OkStatus();
+    };
+  }
+  int Run(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"serve", "--data", "/d"});
+    return console.Run(flags);
+  }
+};
+
+TEST(ServeCommand, SaysWhereItListensAndStops) {
+  Serve serve;
+  EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0"}), 0);
+  EXPECT_THAT(serve.console.out.text(), HasSubstr("listening on 127.0.0.1:"));
+  EXPECT_THAT(serve.console.out.text(), HasSubstr("(TLS and plaintext)"));
+  EXPECT_THAT(serve.console.err.text(), HasSubstr("stopping"));
+  EXPECT_EQ(serve.console.state->closed, 1);
+  EXPECT_TRUE(*serve.console.file_system.Exists("/d/tls/server.pem"));
+}
+
+TEST(ServeCommand, WithoutTlsNoCertificateIsMade) {
+  Serve serve;
+  EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0", "--no-tls"}), 0);
+  EXPECT_THAT(serve.console.out.text(), HasSubstr("(plaintext)"));
+  EXPECT_FALSE(*serve.console.file_system.Exists("/d/tls"));
+}
+
+TEST(ServeCommand, WrongCallsAreNamedBeforeTheStoreIsOpened) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> calls = {
+      {{"--listen", "0.0.0.0:0"}, "--allow-public"},
+      {{"--listen", "10.0.0.1:8081"}, "--allow-public"},
+      {{"--listen", "8081"}, "HOST:PORT"},
+      {{"--listen", "127.0.0.1:65536"}, "HOST:PORT"},
+      {{"--no-tls", "--no-plaintext"}, "nobody could connect"},
+      {{"--tls-certificate", "/c.pem"}, "--tls-key"},
+      {{"--request-bytes-max", "1"}, "request_bytes_max"},
+      {{"--invisible-ms-min", "0"}, "invisible_ms_min"},
+  };
+  for (const auto& [flags, expected] : calls) {
+    Serve serve;
+    EXPECT_EQ(serve.Run(flags), 2) << expected;
+    EXPECT_THAT(serve.console.err.text(), HasSubstr(expected));
+    EXPECT_EQ(serve.console.state->opened, 0);
+  }
+}
+
+TEST(ServeCommand, AWrongTopicEndsItCleanly) {
+  Serve serve;
+  EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0", "--topic", "a:ODD"}), 2);
+  EXPECT_THAT(serve.console.err.text(), HasSubstr("kind ODD"));
+  EXPECT_EQ(serve.console.state->closed, 1);
+}
+
+TEST(ServeCommand, AddressesAreParsed) {
+  EXPECT_EQ(ParseAddress("[::1]:8081")->first, "::1");
+  EXPECT_EQ(ParseAddress("localhost:0")->second, 0);
+  EXPECT_FALSE(ParseAddress(":8081").ok());
+  EXPECT_FALSE(ParseAddress("host:").ok());
+  EXPECT_FALSE(ParseAddress("host:-1").ok());
+  EXPECT_TRUE(IsLoopback("127.0.0.53"));
+  EXPECT_FALSE(IsLoopback("0.0.0.0"));
+  EXPECT_FALSE(IsLoopback("127.example.com"));
+}
+
+}  // namespace
+}  // namespace hourglass
