@@ -2,9 +2,7 @@
 
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
-#include <rocksdb/env.h>
 #include <rocksdb/options.h>
-#include <rocksdb/system_clock.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
@@ -32,31 +30,6 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
 std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
-
-// RocksDB writes into its files when they were made, to the second, and
-// nothing here asks for it: a run that met the turn of a second did something
-// else the second time.
-class StillClock final : public rocksdb::SystemClockWrapper {
- public:
-  using SystemClockWrapper::SystemClockWrapper;
-  const char* Name() const override { return "StillClock"; }
-  rocksdb::Status GetCurrentTime(int64_t* seconds) override {
-    *seconds = 1;
-    return rocksdb::Status::OK();
-  }
-};
-
-class StillEnv final : public rocksdb::EnvWrapper {
- public:
-  explicit StillEnv(std::unique_ptr<rocksdb::Env> env)
-      : EnvWrapper(std::move(env)) {
-    system_clock_ = std::make_shared<StillClock>(system_clock_);
-  }
-  const char* Name() const override { return "StillEnv"; }
-  rocksdb::Status GetCurrentTime(int64_t* seconds) override {
-    return system_clock_->GetCurrentTime(seconds);
-  }
-};
 
 // Everything small: the database holds some ten megabytes.
 void BoundMemory(rocksdb::Options* options) {
@@ -159,8 +132,7 @@ class CheckpointStore::Impl {
  public:
   Impl(FileSystem* fs, const Path& dir)
       : dir_(dir),
-        env_(std::make_unique<StillEnv>(
-            rocksdb::NewCompositeEnv(std::make_shared<RocksFileSystem>(fs)))) {}
+        env_(rocksdb::NewCompositeEnv(std::make_shared<RocksFileSystem>(fs))) {}
 
   absl::Status Open(const StoreId& id, bool background);
   absl::Status Reopen();
