@@ -11,6 +11,8 @@
 namespace hourglass {
 namespace {
 
+thread_local Random* seeded = nullptr;  // see EntropyFromSeed
+
 // Spreads a seed, however poor, over a whole state.
 uint64_t SplitMix(uint64_t* state) {
   uint64_t z = (*state += 0x9e3779b97f4a7c15);
@@ -45,7 +47,14 @@ uint64_t Random::Uniform(uint64_t n) {
   return value % n;
 }
 
+EntropyFromSeed::EntropyFromSeed(uint64_t seed) : random_(seed) {
+  seeded = &random_;
+}
+
+EntropyFromSeed::~EntropyFromSeed() { seeded = nullptr; }
+
 uint64_t SystemEntropy() {
+  if (seeded != nullptr) return seeded->Next();
   uint64_t value = 0;
   ssize_t n;
   do {

@@ -31,6 +31,19 @@ class Random {
   std::array<uint64_t, 4> state_;
 };
 
+// While it lives, SystemEntropy on this thread comes from `seed`: then ids,
+// and with them every checksum, are the same in every run. Not nested.
+class EntropyFromSeed {
+ public:
+  explicit EntropyFromSeed(uint64_t seed);
+  ~EntropyFromSeed();
+  EntropyFromSeed(const EntropyFromSeed&) = delete;
+  EntropyFromSeed& operator=(const EntropyFromSeed&) = delete;
+
+ private:
+  Random random_;
+};
+
 // 64 bits from the operating system. The process ends if it has none: there
 // is no honest way on without.
 uint64_t SystemEntropy();

@@ -50,6 +50,7 @@ class SimFileSystem::OpenFile final : public File {
     const auto lock = Enter();
     const SimVerdict verdict =
         machine_->Begin(SimOp::kWrite, path_, offset, data.size());
+    machine_->NoteContent(path_, data);
     RETURN_IF_ERROR(CheckWritable(SimOp::kWrite, offset, data.size()));
     RETURN_IF_ERROR(
         CheckAligned(SimOp::kWrite, offset, data.size(), data.data()));

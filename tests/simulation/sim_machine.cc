@@ -82,6 +82,11 @@ absl::Status SimMachine::End(SimOp op, const std::string& path,
   return Describe(op, path, status);
 }
 
+void SimMachine::NoteContent(const std::string& path, std::string_view data) {
+  if (path.find("/checkpoint/") != path.npos) return;
+  trace = SimMix(trace, HashBytes(data));
+}
+
 void SimMachine::WriteBackSome() {
   if (plan->write_back_permille == 0 || written.empty()) return;
   if (rng.Uniform(1000) >= plan->write_back_permille) return;

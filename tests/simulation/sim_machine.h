@@ -65,6 +65,9 @@ struct SimMachine {
   // Writes the outcome into the trace and names operation and path.
   absl::Status End(SimOp op, const std::string& path, absl::Status status);
   void WriteBackSome();
+  // What is written counts for the trace, too; but not RocksDB's, which has
+  // random numbers of its own in it.
+  void NoteContent(const std::string& path, std::string_view data);
   void NoteWritten(const SimInodePtr& inode);
   uint64_t FreeBytes() const {
     if (capacity == kSimUnlimited) return kSimMuchFreeSpace;

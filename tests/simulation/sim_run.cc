@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "storage/random.h"
 
 namespace hourglass {
 namespace {
@@ -61,6 +62,7 @@ std::string SimRun::Report() {
 }
 
 SimResult SimRun::Run() {
+  const EntropyFromSeed entropy(seed_);
   // Where every write may trash what stands beside it, a power loss is damage.
   const bool fragile = plan_.trash_beside_all_writes;
   const uint64_t lives = fragile ? 1 : 1 + Upto(3);
@@ -200,8 +202,12 @@ void SimRun::FillDisk() {
   if (failed()) return;
   Note("space again");
   fs_->Disarm();
-  clock_.AdvanceMs(200);  // what waits for space is tried every 100 ms
-  Step();
+  // What waits for space is tried every 100 ms; after a step of the clock it
+  // may take that again.
+  for (int i = 0; i < 5; ++i) {
+    clock_.AdvanceMs(200);
+    Step();
+  }
   if (failed()) return;
   const StoreStats stats = store_->Stats();
   // Then there was not even room for the files of hours and queues.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace hourglass {
 namespace {
@@ -67,6 +68,17 @@ TEST(Random, EveryBitTakesBothValues) {
 TEST(SystemRandom, IsNeverTheSame) {
   EXPECT_NE(SystemEntropy(), SystemEntropy());
   EXPECT_NE(SystemRandom().Next(), SystemRandom().Next());
+}
+
+TEST(SystemRandom, IsTheSameFromASeed) {
+  const auto draw = [] {
+    const EntropyFromSeed entropy(7);
+    const uint64_t first = SystemEntropy();
+    return std::pair(first, SystemRandom().Next());
+  };
+  const auto once = draw();
+  EXPECT_EQ(draw(), once);
+  EXPECT_NE(SystemEntropy(), once.first) << "and then it is over";
 }
 
 }  // namespace

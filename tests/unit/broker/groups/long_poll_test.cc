@@ -24,17 +24,17 @@ class LongPollTest : public testing::Test {
     uint64_t id = 0;
     std::optional<GroupWorld::Received> answer;
   };
-  std::unique_ptr<Poll> Start(int64_t wait_ms, ReceiveRequest request) {
-    auto poll = std::make_unique<Poll>();
+  std::shared_ptr<Poll> Start(int64_t wait_ms, ReceiveRequest request) {
+    auto poll = std::make_shared<Poll>();
     request.poll_until_ms = world_.box.InMs(wait_ms);
     poll->id = world_.groups->Receive(
-        request, [at = poll.get()](GroupWorld::Received received) {
+        request, [at = poll](GroupWorld::Received received) {
           EXPECT_FALSE(at->answer) << "answered twice";
           at->answer = std::move(received);
         });
     return poll;
   }
-  std::unique_ptr<Poll> Start(int64_t wait_ms) {
+  std::shared_ptr<Poll> Start(int64_t wait_ms) {
     return Start(wait_ms, world_.Request());
   }
   ReceiveRequest Push(const std::string& client) {

@@ -1,3 +1,4 @@
+#ifdef HOURGLASS_FRONT  // builds for sanitizers go without gRPC
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +25,8 @@ struct Serve {
     };
   }
   int Run(std::vector<std::string> flags) {
-    flags.insert(flags.begin(), {"serve", "--data", "/d"});
+    flags.insert(flags.begin(),
+                 {"serve", "--data", "/d", "--admin", "127.0.0.1:0"});
     return console.Run(flags);
   }
 };
@@ -34,6 +36,7 @@ TEST(ServeCommand, SaysWhereItListensAndStops) {
   EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0"}), 0);
   EXPECT_THAT(serve.console.out.text(), HasSubstr("listening on 127.0.0.1:"));
   EXPECT_THAT(serve.console.out.text(), HasSubstr("(TLS and plaintext)"));
+  EXPECT_THAT(serve.console.out.text(), HasSubstr("http://127.0.0.1:"));
   EXPECT_THAT(serve.console.err.text(), HasSubstr("stopping"));
   EXPECT_EQ(serve.console.state->closed, 1);
   EXPECT_TRUE(*serve.console.file_system.Exists("/d/tls/server.pem"));
@@ -72,12 +75,7 @@ TEST(ServeCommand, AWrongTopicEndsItCleanly) {
   EXPECT_EQ(serve.console.state->closed, 1);
 }
 
-TEST(ServeCommand, AddressesAreParsed) {
-  EXPECT_EQ(ParseAddress("[::1]:8081")->first, "::1");
-  EXPECT_EQ(ParseAddress("localhost:0")->second, 0);
-  EXPECT_FALSE(ParseAddress(":8081").ok());
-  EXPECT_FALSE(ParseAddress("host:").ok());
-  EXPECT_FALSE(ParseAddress("host:-1").ok());
+TEST(ServeCommand, LoopbackIsByNumberOrName) {
   EXPECT_TRUE(IsLoopback("127.0.0.53"));
   EXPECT_FALSE(IsLoopback("0.0.0.0"));
   EXPECT_FALSE(IsLoopback("127.example.com"));
@@ -85,3 +83,4 @@ TEST(ServeCommand, AddressesAreParsed) {
 
 }  // namespace
 }  // namespace hourglass
+#endif  // HOURGLASS_FRONT
