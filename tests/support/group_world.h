@@ -54,7 +54,9 @@ struct GroupWorld {
   }
 
   void Settle() {
-    while (box.store->Step() | groups->Step()) {
+    for (bool more = true; more;) {
+      more = box.store->Step();
+      more |= groups->Step();
     }
   }
   void Pass(int64_t ms) {
