@@ -46,6 +46,7 @@ class Replay {
  private:
   using MessageAt = std::pair<Hour, RecordNumber>;
 
+  absl::Status CheckBegin() const;
   absl::Status One(const LogRecord& record);
   absl::Status OnDelayed(const LogRecord& record, bool apply);
   absl::Status OnDelivered(const LogRecord& record, bool apply);

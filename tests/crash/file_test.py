@@ -12,6 +12,7 @@ acknowledged may be missing or doubled.
 
 import filecmp
 import glob
+import json
 import os
 import shutil
 import time
@@ -85,6 +86,9 @@ class Stores:
     def fill_last_log_file(self, made):
         """So that it holds something, and a checkpoint knows of it."""
         with made.life(FLAGS) as life:
+            # The hand goes on to a later second: what was delivered before
+            # stands no longer only in the first log file.
+            time.sleep(1.2)
             while True:
                 ids = life.put_new(100, delay_ms=0)
                 made.wait_shown(ids)
@@ -92,7 +96,19 @@ class Stores:
                 made.harvest()
                 end = max(made.log.by_offset) % LOG_FILE_BYTES
                 if end > LOG_FILE_BYTES / 4:
-                    return life.kill()
+                    life.kill()
+                    break
+        self.part.demand(self.replay_from(made) > LOG_FILE_BYTES,
+                         "the checkpoint still needs the first log file")
+
+    def replay_from(self, made):
+        """Where recovery begins, as the log's newest checkpoint says."""
+        newest = 0
+        for path in sorted(glob.glob(made.store + "/commitlog/*.log")):
+            done = made.command("recover", "inspect", path, "--json")
+            for line in done.stdout.splitlines():
+                newest = json.loads(line).get("replay_from", newest)
+        return newest
 
     def copy(self):
         return self.first.copy_to(os.path.join(self.part.place(), "copy"),

@@ -253,6 +253,38 @@ TEST_F(OpenStoreTest, RefusesAMissingLogFile) {
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
 }
 
+// What was delivered since the cursor stands only in the log. With the first
+// of its files gone, and needed, opening must not take that for retention:
+// those messages would come again, and be counted twice.
+TEST_F(OpenStoreTest, RefusesAMissingBeginOfTheLogThatIsNeeded) {
+  box_.Open();
+  box_.Put("due in the second that lasts", box_.InMs(300));
+  box_.Put("due later in it", box_.InMs(900));
+  box_.Advance(500);
+  const std::string body(20'000, 'x');
+  for (int i = 0; i < 60; ++i) box_.Put(body, box_.InMs(3'600'000));
+  ASSERT_TRUE(box_.store->Close().ok());
+  box_.store.reset();
+  std::vector<std::string> names = box_.Names(box_.dir / kLogDirName);
+  std::erase_if(names, [](const std::string& n) { return n.size() < 20; });
+  ASSERT_GE(names.size(), 3u);
+  const Path first = box_.dir / kLogDirName / names.front();
+  const std::string bytes = box_.fs->Content(first);
+  ASSERT_TRUE(box_.fs->Remove(first).ok());
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const absl::Status status = box_.TryOpen();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(TextOf(status), HasSubstr("begins with " + names[1]));
+    EXPECT_THAT(TextOf(status), HasSubstr("recover verify"));
+  }
+  // The refusal changed nothing: with the file back, the store opens.
+  box_.fs->SetContent(first, bytes);
+  box_.Open();
+  box_.Advance(1000);
+  EXPECT_THAT(box_.Ready(),
+              ElementsAre("due in the second that lasts", "due later in it"));
+}
+
 TEST_F(OpenStoreTest, RefusesAMissingLogFileInTheMiddle) {
   box_.Open();
   const std::string body(20'000, 'x');
