@@ -6,7 +6,7 @@ JOBS  ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .PHONY: help deps clang configure build run test bench bench-wheels simulate \
         crash asan tsan fuzz format check-format check-headers tidy install \
-        clean
+        package clean
 
 help:
 	@echo "Hourglass: messages that must be delivered later."
@@ -24,6 +24,7 @@ help:
 	@echo "  make fuzz     fuzz every parser, SECONDS=60 each"
 	@echo "  make format   clang-format every source file"
 	@echo "  make tidy     clang-tidy the files changed since main (ALL=1: all)"
+	@echo "  make package  Debian packages, in $(BUILD)/package"
 	@echo "  make install  install library and program (PREFIX=/usr/local)"
 	@echo "  make clean    remove $(BUILD)*/ and data/"
 	@echo
@@ -104,6 +105,12 @@ PREFIX ?= /usr/local
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 	@echo "==> Installed. In CMake: find_package(Hourglass), link Hourglass::hourglass."
+
+package: build
+	@cmake --build $(BUILD) --parallel $(JOBS) --target man
+	@cmake --build $(BUILD) --target package
+	@echo "==> Made: $$(ls $(BUILD)/package/*.deb)"
+	@echo "==> Next, as root: apt install ./$(BUILD)/package/hourglass_*.deb"
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy data

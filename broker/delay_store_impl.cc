@@ -345,6 +345,8 @@ StoreStats DelayStoreImpl::Stats() {
   const int64_t next_ms = state_->hand.NextDueMs();
   stats.oldest_undelivered_ms = next_ms != 0 && next_ms <= now_ms ? next_ms : 0;
   stats.hour_files = state_->hour_wheel.size();
+  stats.disk_free_bytes = disk_free_bytes_;
+  stats.disk_full = disk_full_;
   stats.open_segments = state_->applier.hours().open_segments();
   stats.window_entries = state_->hand.entries();
   stats.notices = state_->notices;
@@ -579,6 +581,7 @@ void DelayStoreImpl::PreloadLoop() {
 void DelayStoreImpl::CheckDisk() {
   const auto free = state_->options.file_system->FreeSpace(state_->dir);
   if (!free.ok()) return;
+  disk_free_bytes_ = *free;
   disk_full_ = *free < state_->options.disk_reserve_bytes;
 }
 

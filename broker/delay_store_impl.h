@@ -145,6 +145,7 @@ class DelayStoreImpl final : public DelayStore {
 
   std::set<LogOffset> damaged_records_;  // under the state lock
   std::atomic<bool> disk_full_{false};
+  std::atomic<uint64_t> disk_free_bytes_{0};
   std::atomic<uint64_t> lost_{0};
   std::atomic<bool> closed_{false};
 

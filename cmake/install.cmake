@@ -16,11 +16,12 @@ target_link_libraries(hg_hourglass INTERFACE hg_broker)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Hourglass)
 install(TARGETS hg_storage hg_timers hg_wheel hg_recovery hg_broker hg_hourglass
   EXPORT HourglassTargets
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(DIRECTORY include/hourglass DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  COMPONENT development
   FILES_MATCHING PATTERN "*.h")
 install(EXPORT HourglassTargets NAMESPACE Hourglass::
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT development)
 
 configure_package_config_file(cmake/HourglassConfig.cmake.in
   ${CMAKE_CURRENT_BINARY_DIR}/HourglassConfig.cmake
@@ -32,8 +33,10 @@ write_basic_package_version_file(
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/HourglassConfig.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/HourglassConfigVersion.cmake
-  DESTINATION ${package_dir})
+  DESTINATION ${package_dir} COMPONENT development)
 
 if(TARGET hourglass)
-  install(TARGETS hourglass RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS hourglass
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
+include(cmake/package.cmake)

@@ -81,61 +81,94 @@ void Page::Lateness(const char* name, const char* help,
 double Seconds(int64_t ms) { return static_cast<double>(ms) / 1000; }
 double Real(uint64_t value) { return static_cast<double>(value); }
 
-void AddCounters(const StoreStats& stats, Page* page) {
-  page->Counter("hourglass_put_messages_total", "Messages put",
-                Real(stats.put_messages));
-  page->Counter("hourglass_put_bytes_total", "Their bytes",
-                Real(stats.put_bytes));
-  page->Counter("hourglass_delivered_messages_total",
-                "Delayed messages that became ready",
-                Real(stats.delivered_messages));
-  page->Counter("hourglass_at_once_messages_total",
-                "Messages that were due when they were put",
-                Real(stats.at_once_messages));
-  page->Counter("hourglass_cancelled_messages_total", "Messages cancelled",
-                Real(stats.cancelled_messages));
-  page->Counter("hourglass_lost_messages_total",
-                "Messages set aside because they could not be read",
-                Real(stats.lost_messages));
-  page->Counter("hourglass_rescued_records_total",
-                "Records that were damaged, and read all the same",
-                Real(stats.rescued_records));
-  page->Counter("hourglass_log_written_bytes_total",
-                "Bytes written to the commit log",
-                Real(stats.log_bytes_written));
-  page->Counter("hourglass_log_groups_total", "Writes of the commit log",
-                Real(stats.groups));
-  page->Counter("hourglass_log_syncs_total", "Syncs of the commit log",
-                Real(stats.syncs));
-  page->Counter("hourglass_checkpoints_total", "Checkpoints written",
-                Real(stats.checkpoints));
+// One number of the store's.
+struct StoreMetric {
+  const char* name;
+  const char* help;
+  double (*value)(const StoreStats& stats, int64_t now_ms);
+};
+
+template <auto Field>
+double ValueOf(const StoreStats& stats, int64_t) {
+  return static_cast<double>(stats.*Field);
 }
 
-void AddGauges(const StoreStats& stats, int64_t now_ms, Page* page) {
-  page->Gauge("hourglass_up", "0 when the store stopped after an error",
-              stats.failure.ok() ? 1 : 0);
-  page->Gauge("hourglass_pending_messages", "Messages not yet due",
-              Real(stats.pending_messages));
-  page->Gauge("hourglass_pending_bytes", "Their bytes, as stored",
-              Real(stats.pending_bytes));
-  page->Gauge("hourglass_oldest_undelivered_seconds",
-              "How long the oldest due message has waited",
-              stats.oldest_undelivered_ms == 0
-                  ? 0
-                  : Seconds(now_ms - stats.oldest_undelivered_ms));
-  page->Gauge("hourglass_preload_ahead_seconds",
-              "How far ahead of now messages are prepared",
-              Seconds(StartMs(stats.preloaded_before) - now_ms));
-  page->Gauge("hourglass_checkpoint_age_seconds", "Since the newest checkpoint",
-              Seconds(stats.checkpoint_age_ms));
-  page->Gauge("hourglass_log_bytes", "Bytes of the commit log on disk",
-              Real(stats.log_end - stats.log_start));
-  page->Gauge("hourglass_hour_files", "Hours that have files",
-              Real(stats.hour_files));
-  page->Gauge("hourglass_open_hours", "Hours whose files are open",
-              stats.open_segments);
-  page->Gauge("hourglass_preloaded_messages", "Messages prepared in memory",
-              Real(stats.window_entries));
+constexpr StoreMetric kCounters[] = {
+    {"hourglass_put_messages_total", "Messages put",
+     ValueOf<&StoreStats::put_messages>},
+    {"hourglass_put_bytes_total", "Their bytes",
+     ValueOf<&StoreStats::put_bytes>},
+    {"hourglass_delivered_messages_total", "Delayed messages that became ready",
+     ValueOf<&StoreStats::delivered_messages>},
+    {"hourglass_at_once_messages_total",
+     "Messages that were due when they were put",
+     ValueOf<&StoreStats::at_once_messages>},
+    {"hourglass_cancelled_messages_total", "Messages cancelled",
+     ValueOf<&StoreStats::cancelled_messages>},
+    {"hourglass_lost_messages_total",
+     "Messages set aside because they could not be read",
+     ValueOf<&StoreStats::lost_messages>},
+    {"hourglass_rescued_records_total",
+     "Records that were damaged, and read all the same",
+     ValueOf<&StoreStats::rescued_records>},
+    {"hourglass_log_written_bytes_total", "Bytes written to the commit log",
+     ValueOf<&StoreStats::log_bytes_written>},
+    {"hourglass_log_groups_total", "Writes of the commit log",
+     ValueOf<&StoreStats::groups>},
+    {"hourglass_log_syncs_total", "Syncs of the commit log",
+     ValueOf<&StoreStats::syncs>},
+    {"hourglass_checkpoints_total", "Checkpoints written",
+     ValueOf<&StoreStats::checkpoints>},
+};
+
+double OldestWaitSeconds(const StoreStats& stats, int64_t now_ms) {
+  const int64_t due_ms = stats.oldest_undelivered_ms;
+  return due_ms == 0 ? 0 : Seconds(now_ms - due_ms);
+}
+
+constexpr StoreMetric kGauges[] = {
+    {"hourglass_up", "0 when the store stopped after an error",
+     [](const StoreStats& stats, int64_t) {
+       return stats.failure.ok() ? 1.0 : 0.0;
+     }},
+    {"hourglass_refusing_puts", "1 while the disk is too full for puts",
+     ValueOf<&StoreStats::disk_full>},
+    {"hourglass_disk_free_bytes", "Free on the store's disk",
+     ValueOf<&StoreStats::disk_free_bytes>},
+    {"hourglass_pending_messages", "Messages not yet due",
+     ValueOf<&StoreStats::pending_messages>},
+    {"hourglass_pending_bytes", "Their bytes, as stored",
+     ValueOf<&StoreStats::pending_bytes>},
+    {"hourglass_oldest_undelivered_seconds",
+     "How long the oldest due message has waited", OldestWaitSeconds},
+    {"hourglass_preload_ahead_seconds",
+     "How far ahead of now messages are prepared",
+     [](const StoreStats& stats, int64_t now_ms) {
+       return Seconds(StartMs(stats.preloaded_before) - now_ms);
+     }},
+    {"hourglass_checkpoint_age_seconds", "Since the newest checkpoint",
+     [](const StoreStats& stats, int64_t) {
+       return Seconds(stats.checkpoint_age_ms);
+     }},
+    {"hourglass_log_bytes", "Bytes of the commit log on disk",
+     [](const StoreStats& stats, int64_t) {
+       return Real(stats.log_end - stats.log_start);
+     }},
+    {"hourglass_hour_files", "Hours that have files",
+     ValueOf<&StoreStats::hour_files>},
+    {"hourglass_open_hours", "Hours whose files are open",
+     ValueOf<&StoreStats::open_segments>},
+    {"hourglass_preloaded_messages", "Messages prepared in memory",
+     ValueOf<&StoreStats::window_entries>},
+};
+
+void AddStore(const StoreStats& stats, int64_t now_ms, Page* page) {
+  for (const StoreMetric& gauge : kGauges) {
+    page->Gauge(gauge.name, gauge.help, gauge.value(stats, now_ms));
+  }
+  for (const StoreMetric& counter : kCounters) {
+    page->Counter(counter.name, counter.help, counter.value(stats, now_ms));
+  }
 }
 
 // The largest stand alone, the rest together.
@@ -201,8 +234,7 @@ std::string MetricsText(DelayStore* store, const ListGroups& groups,
                         int64_t now_ms, const AdminOptions& options) {
   const StoreStats stats = store->Stats();
   Page page;
-  AddGauges(stats, now_ms, &page);
-  AddCounters(stats, &page);
+  AddStore(stats, now_ms, &page);
   page.Lateness("hourglass_lateness_seconds",
                 "From due to durable in the ready log", stats.lateness_us);
   page.Lateness("hourglass_sync_seconds", "A sync of the commit log",

@@ -145,6 +145,10 @@ struct StoreStats {
   uint32_t open_segments = 0;
   uint64_t window_entries = 0;     // preloaded, in memory
   uint64_t sweeps = 0, walks = 0;  // how slots were loaded
+  // As seen last, some twenty times a second; 0: not known yet. Below
+  // disk_reserve_bytes puts are refused.
+  uint64_t disk_free_bytes = 0;
+  bool disk_full = false;
   int64_t recovery_ms = 0;         // what Open took
   uint64_t recovered_records = 0;  // replayed by Open
   Second preloaded_before;         // messages due before are in memory
