@@ -215,4 +215,5 @@ def main():
     return 0 if table else SKIPPED
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
