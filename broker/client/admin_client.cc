@@ -17,8 +17,8 @@ constexpr std::string_view kScheme = "http://";
 std::string Why(const httplib::Response& response) {
   const auto json =
       nlohmann::json::parse(response.body, nullptr, /*exceptions=*/false);
-  if (json.is_object() && json.contains("error") &&
-      json["error"].is_object() && json["error"].contains("message") &&
+  if (json.is_object() && json.contains("error") && json["error"].is_object() &&
+      json["error"].contains("message") &&
       json["error"]["message"].is_string()) {
     return json["error"]["message"].get<std::string>();
   }

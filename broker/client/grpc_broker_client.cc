@@ -1,6 +1,7 @@
 // ConnectBroker of broker_client.h, over gRPC's callback interface: the caller
 // waits here, so that it notices a stop and each call has its deadline.
 #include <grpc/grpc.h>
+#include <grpc/support/log.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel.h>
@@ -65,8 +66,8 @@ class Ending {
 
 // Collects the frames of one ReceiveMessage. Deleted by the caller, which
 // waits for the end.
-class Frames final : public grpc::ClientReadReactor<
-                         proto::ReceiveMessageResponse> {
+class Frames final
+    : public grpc::ClientReadReactor<proto::ReceiveMessageResponse> {
  public:
   void Start() {
     StartRead(&frame_);
@@ -124,8 +125,8 @@ class GrpcBrokerClient final : public BrokerClient {
       *request.add_messages() = ToWire(message, now_ms);
     }
     proto::SendMessageResponse response;
-    RETURN_IF_ERROR(Call(
-        [&](Stub::async_interface* stub, auto* context, auto done) {
+    RETURN_IF_ERROR(
+        Call([&](Stub::async_interface* stub, auto* context, auto done) {
           stub->SendMessage(context, &request, &response, std::move(done));
         }));
     std::vector<SendAnswer> answers;
@@ -185,16 +186,16 @@ class GrpcBrokerClient final : public BrokerClient {
       entry->set_receipt_handle(message.receipt);
     }
     proto::AckMessageResponse response;
-    RETURN_IF_ERROR(Call(
-        [&](Stub::async_interface* stub, auto* context, auto done) {
+    RETURN_IF_ERROR(
+        Call([&](Stub::async_interface* stub, auto* context, auto done) {
           stub->AckMessage(context, &request, &response, std::move(done));
         }));
     std::vector<Refusal> answers;
     for (int i = 0; i < static_cast<int>(messages.size()); ++i) {
       const bool has = i < response.entries_size();
       if (!has && response.status().code() == proto::OK) return NoEntries();
-      answers.push_back(ToRefusal(has ? response.entries(i).status()
-                                      : response.status()));
+      answers.push_back(
+          ToRefusal(has ? response.entries(i).status() : response.status()));
     }
     return answers;
   }
@@ -205,8 +206,8 @@ class GrpcBrokerClient final : public BrokerClient {
     request.mutable_topic()->set_name(topic);
     request.set_recall_handle(handle);
     proto::RecallMessageResponse response;
-    RETURN_IF_ERROR(Call(
-        [&](Stub::async_interface* stub, auto* context, auto done) {
+    RETURN_IF_ERROR(
+        Call([&](Stub::async_interface* stub, auto* context, auto done) {
           stub->RecallMessage(context, &request, &response, std::move(done));
         }));
     return ToRefusal(response.status());
@@ -239,9 +240,8 @@ class GrpcBrokerClient final : public BrokerClient {
     if (options_.access_key.empty()) return;
     const std::string date = SignatureDate(options_.clock->NowMs());
     context->AddMetadata("x-mq-date-time", date);
-    context->AddMetadata(
-        "authorization",
-        SignRequest(options_.access_key, options_.secret, date));
+    context->AddMetadata("authorization", SignRequest(options_.access_key,
+                                                      options_.secret, date));
   }
 
   // Calls that change something are not cancelled by a stop: their deadline
@@ -318,6 +318,8 @@ class GrpcBrokerClient final : public BrokerClient {
 
 absl::StatusOr<std::unique_ptr<BrokerClient>> ConnectBroker(
     const BrokerClientOptions& options) {
+  // What it would say is in the status of the call, too.
+  gpr_set_log_function([](gpr_log_func_args*) {});
   return std::make_unique<GrpcBrokerClient>(options);
 }
 

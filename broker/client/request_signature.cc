@@ -42,9 +42,9 @@ std::string SignatureDate(int64_t now_ms) {
 
 std::string SignRequest(std::string_view access_key, std::string_view secret,
                         std::string_view date) {
-  return Concat("MQv2-HMAC-SHA1 Credential=", access_key,
-                ", SignedHeaders=x-mq-date-time, Signature=",
-                HmacSha1Hex(secret, date));
+  return Concat(
+      "MQv2-HMAC-SHA1 Credential=", access_key,
+      ", SignedHeaders=x-mq-date-time, Signature=", HmacSha1Hex(secret, date));
 }
 
 }  // namespace hourglass
