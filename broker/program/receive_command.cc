@@ -42,7 +42,8 @@ SIGINT or SIGTERM: what was printed is acknowledged, then 0.)";
 constexpr int kBatchFirst = 32;
 constexpr int kBatchMax = 512;
 constexpr size_t kBatchBytes = 1u << 20;
-constexpr int64_t kFollowWaitMs = 20'000;
+// Of one call: servers have limits of their own.
+constexpr int64_t kPollMsMax = 20'000;
 constexpr int64_t kPauseFirstMs = 100;
 constexpr int64_t kPauseMsMax = 2000;
 // How long a stop may go unnoticed.
@@ -135,7 +136,7 @@ class ReceiveRun {
         broker_(broker) {
     query_.topic = flags.topic;
     query_.group = flags.group;
-    query_.wait_ms = flags.follow ? kFollowWaitMs : wait_ms;
+    wait_left_ms_ = flags.follow ? kPollMsMax : wait_ms;
     query_.invisible_ms = invisible_ms;
     query_.filter = flags.filter;
     if (!flags.tags.empty()) query_.filter = absl::StrJoin(flags.tags, " || ");
@@ -145,6 +146,7 @@ class ReceiveRun {
   absl::StatusOr<int> Run() {
     while (!console_.stop->requested() && !Full()) {
       query_.count_max = CountMax();
+      query_.wait_ms = std::min(wait_left_ms_, kPollMsMax);
       const auto answer = broker_->Receive(query_);
       if (!answer.ok() && flags_.follow && AwayForNow(answer.status())) {
         continue;
@@ -156,9 +158,13 @@ class ReceiveRun {
       }
       pause_ms_ = 0;
       was_there_ = true;
-      if (answer->messages.empty() && !flags_.follow) break;
-      if (!answer->messages.empty()) RETURN_IF_ERROR(Take(answer->messages));
-      if (!flags_.follow) query_.wait_ms = 0;
+      if (!flags_.follow) {
+        wait_left_ms_ -= query_.wait_ms;
+        if (answer->messages.empty() && wait_left_ms_ <= 0) break;
+      }
+      if (answer->messages.empty()) continue;
+      RETURN_IF_ERROR(Take(answer->messages));
+      if (!flags_.follow) wait_left_ms_ = 0;
     }
     const bool nothing = received_ == 0 && !flags_.follow;
     if (console_.stop->requested())
@@ -239,6 +245,7 @@ class ReceiveRun {
   uint64_t received_ = 0, unacked_ = 0;
   bool was_there_ = false;
   int64_t pause_ms_ = 0;
+  int64_t wait_left_ms_ = 0;  // for a first message
   int batch_ = kBatchFirst;
 };
 

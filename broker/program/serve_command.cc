@@ -66,8 +66,10 @@ std::string Welcome(const FrontServerConfig& config, int port,
       "hourglass: ", FormatCount(stats.pending_messages),
       " messages pending\nhourglass: listening on ", endpoint, " (", kinds,
       ")\n", admin,
-      "\nA first message, due in five seconds (pip install "
-      "rocketmq-python-client):\n\n"
+      "\nA first message, due in five seconds:\n\n"
+      "  hourglass send hello it is time --in 5s --endpoint ",
+      endpoint, "\n  hourglass receive hello --group me --endpoint ", endpoint,
+      "\n\nor (pip install rocketmq-python-client):\n\n"
       "  import time\n"
       "  from rocketmq import ClientConfiguration, Credentials, Message, "
       "Producer\n"

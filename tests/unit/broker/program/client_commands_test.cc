@@ -213,6 +213,14 @@ TEST(ReceiveCommand, NothingCameIsSaidByTheExitCode) {
   EXPECT_EQ(world.broker.queries[0].filter, "*");
 }
 
+TEST(ReceiveCommand, ALongWaitIsOfSeveralCalls) {
+  World world;
+  EXPECT_EQ(world.Run({"receive", "t", "--group", "g", "--wait", "50s"}), 1);
+  ASSERT_EQ(world.broker.queries.size(), 3u);
+  EXPECT_EQ(world.broker.queries[0].wait_ms, 20'000);
+  EXPECT_EQ(world.broker.queries[2].wait_ms, 10'000);
+}
+
 TEST(ReceiveCommand, WhatCouldNotBeWrittenIsNotAcknowledged) {
   World world;
   world.broker.ready = {Incoming("A", "1")};
