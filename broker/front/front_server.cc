@@ -104,6 +104,7 @@ class FrontServerImpl final : public FrontServer {
           From::FROM_FD, TlsCredentials(*config_.certificate));
     }
     builder.RegisterService(service_.get());
+    if (config_.observer != nullptr) ObserveCalls(&builder, config_.observer);
     server_ = builder.BuildAndStart();
     if (server_ != nullptr) return absl::OkStatus();
     return absl::UnavailableError(

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "broker/front/call_observer.h"
 #include "broker/front/certificate.h"
 #include "broker/front/front_options.h"
 #include "broker/groups/consumer_groups.h"
@@ -39,6 +40,7 @@ struct FrontServerConfig {
   std::optional<Certificate> certificate;  // none: no TLS
   FrontOptions options;
   GroupOptions groups;
+  CallObserver* observer = nullptr;  // outlives the server
 };
 
 class FrontServer {

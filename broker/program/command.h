@@ -49,6 +49,12 @@ class Command {
 };
 
 std::unique_ptr<Command> MakeServeCommand();
+std::unique_ptr<Command> MakeSendCommand();
+std::unique_ptr<Command> MakeReceiveCommand();
+std::unique_ptr<Command> MakeRecallCommand();
+std::unique_ptr<Command> MakeTopicsCommand();
+std::unique_ptr<Command> MakeGroupsCommand();
+std::unique_ptr<Command> MakeTopCommand();
 std::unique_ptr<Command> MakePipeCommand();
 std::unique_ptr<Command> MakePutCommand();
 std::unique_ptr<Command> MakeCancelCommand();

@@ -7,6 +7,12 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
 #ifdef HOURGLASS_FRONT  // a build for sanitizers goes without gRPC
   commands.push_back(MakeServeCommand());
 #endif
+  commands.push_back(MakeSendCommand());
+  commands.push_back(MakeReceiveCommand());
+  commands.push_back(MakeRecallCommand());
+  commands.push_back(MakeTopicsCommand());
+  commands.push_back(MakeGroupsCommand());
+  commands.push_back(MakeTopCommand());
   commands.push_back(MakePipeCommand());
   commands.push_back(MakePutCommand());
   commands.push_back(MakeCancelCommand());

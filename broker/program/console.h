@@ -23,6 +23,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "broker/client/admin_client.h"
+#include "broker/client/broker_client.h"
 #include "hourglass/clock.h"
 #include "hourglass/delay_store.h"
 #include "hourglass/file_system.h"
@@ -85,6 +87,14 @@ class Diagnostics {
 using StoreOpener = std::function<absl::StatusOr<std::unique_ptr<DelayStore>>(
     const Path& dir, const StoreOptions& options, bool create)>;
 
+// ConnectBroker and ConnectAdmin, or a test's own.
+using BrokerConnector =
+    std::function<absl::StatusOr<std::unique_ptr<BrokerClient>>(
+        const BrokerClientOptions& options)>;
+using AdminConnector =
+    std::function<absl::StatusOr<std::unique_ptr<AdminClient>>(
+        const AdminClientOptions& options)>;
+
 struct Console {
   LineSource* in = nullptr;
   Output* out = nullptr;
@@ -93,6 +103,8 @@ struct Console {
   Clock* clock = nullptr;
   FileSystem* file_system = nullptr;
   StoreOpener open;
+  BrokerConnector connect;
+  AdminConnector connect_admin;
 };
 
 }  // namespace hourglass

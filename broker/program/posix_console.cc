@@ -213,6 +213,14 @@ Console PosixConsole::console() const {
     return create ? DelayStore::Open(dir, options)
                   : DelayStore::OpenExisting(dir, options);
   };
+#ifdef HOURGLASS_FRONT
+  console.connect = ConnectBroker;
+#else
+  console.connect = [](const BrokerClientOptions&) {
+    return absl::UnimplementedError("built without gRPC (HOURGLASS_FRONT)");
+  };
+#endif
+  console.connect_admin = ConnectAdmin;
   return console;
 }
 

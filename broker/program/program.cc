@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/str_replace.h"
+#include "broker/program/client_flags.h"
 #include "broker/program/command.h"
 #include "broker/program/store_flags.h"
 #include "broker/text/json_text.h"
@@ -31,8 +32,9 @@ Exit codes: 0 all is well; 1 some input was refused, or damage was found;
 
 std::string EnvironmentName(const CLI::App& command,
                             const CLI::Option& option) {
-  const bool shared =
-      option.get_group() == kStoreGroup || option.get_group() == kLimitsGroup;
+  const bool shared = option.get_group() == kStoreGroup ||
+                      option.get_group() == kLimitsGroup ||
+                      option.get_group() == kServerGroup;
   std::string name =
       Concat("HOURGLASS_", shared ? "" : Concat(command.get_name(), "_"),
              option.get_single_name());

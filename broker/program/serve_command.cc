@@ -8,6 +8,7 @@
 #include "broker/front/front_server.h"
 #include "broker/program/command.h"
 #include "broker/program/serve_flags.h"
+#include "broker/program/serve_log.h"
 #include "broker/program/store_flags.h"
 #include "broker/program/terminal.h"
 #include "broker/text/json_lines.h"
@@ -65,8 +66,10 @@ std::string Welcome(const FrontServerConfig& config, int port,
       "hourglass: ", FormatCount(stats.pending_messages),
       " messages pending\nhourglass: listening on ", endpoint, " (", kinds,
       ")\n", admin,
-      "\nA first message, due in five seconds (pip install "
-      "rocketmq-python-client):\n\n"
+      "\nA first message, due in five seconds:\n\n"
+      "  hourglass send hello it is time --in 5s --endpoint ",
+      endpoint, "\n  hourglass receive hello --group me --endpoint ", endpoint,
+      "\n\nor (pip install rocketmq-python-client):\n\n"
       "  import time\n"
       "  from rocketmq import ClientConfiguration, Credentials, Message, "
       "Producer\n"
@@ -91,6 +94,7 @@ class ServeCommand final : public Command {
     app->footer(kFooter);
     store_.Declare(app);
     flags_.Declare(app);
+    log_flags_.Declare(app);
   }
 
   int Run(const Console& console) override {
@@ -101,6 +105,8 @@ class ServeCommand final : public Command {
     if (!config.ok()) return Fail(console, "", config.status());
     const auto admin = flags_.Admin();
     if (!admin.ok()) return Fail(console, "", admin.status());
+    const auto log = log_flags_.Options();
+    if (!log.ok()) return Fail(console, "", log.status());
     return store_.WithStore(console, StoreFlags::Mode::kCreate,
                             [&](DelayStore& store) {
                               return Serve(console, *options, &*config, &store);
@@ -111,9 +117,11 @@ class ServeCommand final : public Command {
   absl::StatusOr<int> Serve(const Console& console, const StoreOptions& options,
                             FrontServerConfig* config, DelayStore* store) {
     Diagnostics diagnostics(console.err);
-    for (const std::string& notice : store->Stats().notices) {
-      diagnostics.Say(Concat("hourglass: ", notice));
-    }
+    // Outlives the server, which tells it of its calls.
+    ServeLog log(console, *log_flags_.Options(), options, &diagnostics);
+    SayStarted(*store, &log.events());
+    log.Watch(store, store_.data());
+    config->observer = &log;
     ASSIGN_OR_RETURN(
         config->certificate,
         CertificateOf(flags_, console, store_.data(), config->host));
@@ -127,13 +135,31 @@ class ServeCommand final : public Command {
         Concat(Welcome(*config, server->port(), AdminLine(admin.get()),
                        store->Stats()),
                "\n")));
-    const absl::Status ended = WaitForStop(console, store);
-    diagnostics.Say("hourglass: stopping");
+    log.events().Info("listening",
+                      {{"endpoint", Concat(config->host, ":", server->port())},
+                       {"tls", config->certificate.has_value()},
+                       {"plaintext", config->plaintext},
+                       {"admin_port", admin == nullptr ? 0 : admin->port()}});
+    const absl::Status ended = WaitForStop(console, store, &log);
+    if (!ended.ok()) {
+      log.events().Error("store_stopped", {{"why", MessageOf(ended)}});
+    }
+    log.events().Info("stopping");
     api.Drain();
     if (admin != nullptr) admin->Stop();
     server->Stop();
+    log.events().Info("stopped");
     RETURN_IF_ERROR(ended);
     return kExitOk;
+  }
+
+  void SayStarted(DelayStore& store, EventLog* log) const {
+    const StoreStats stats = store.Stats();
+    log->Info("started", {{"version", HOURGLASS_VERSION},
+                          {"data", store_.data()},
+                          {"pending", stats.pending_messages},
+                          {"recovery_ms", stats.recovery_ms},
+                          {"recovered_records", stats.recovered_records}});
   }
 
   // Null if there is to be none.
@@ -151,12 +177,14 @@ class ServeCommand final : public Command {
   }
 
   // OK when asked to stop; why, when the store stopped itself.
-  static absl::Status WaitForStop(const Console& console, DelayStore* store) {
+  absl::Status WaitForStop(const Console& console, DelayStore* store,
+                           ServeLog* log) const {
     Mutex mu;
     CondVar nobody_signals;
     for (int looks = 1; !console.stop->requested(); ++looks) {
       if (looks % kLooksUntilChecked == 0) {
         RETURN_IF_ERROR(store->Stats().failure);
+        log->Watch(store, store_.data());
       }
       MutexLock lock(&mu);
       nobody_signals.WaitForMs(&mu, kLookMs);
@@ -166,6 +194,7 @@ class ServeCommand final : public Command {
 
   StoreFlags store_;
   ServeFlags flags_;
+  LogFlags log_flags_;
 };
 
 }  // namespace

@@ -242,14 +242,15 @@ std::optional<InputError> LineHandler::CheckPairs() const {
 
 std::optional<InputError> ParseInputLine(std::string_view line, int64_t now_ms,
                                          const InputLimits& limits,
-                                         Message* message) {
+                                         Message* message,
+                                         std::string_view topic) {
   const size_t invalid = FirstInvalidUtf8(line);
   if (invalid < line.size()) {
     return InputError{0, "", Concat("is not UTF-8 at byte ", invalid + 1),
                       "UTF-8 (body_base64 for bytes)"};
   }
   *message = Message();
-  message->topic = "default";
+  message->topic = topic;
   LineHandler handler(message);
   if (!json::sax_parse(line.begin(), line.end(), &handler)) {
     return std::move(handler.error());

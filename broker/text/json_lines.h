@@ -69,10 +69,11 @@ std::optional<InputError> CheckLimits(const Message& message,
                                       const InputLimits& limits);
 
 // Reads one line. nullopt: `message` holds it; else why not. `line` and
-// `message` may not overlap.
+// `message` may not overlap. `topic`: of a line that names none.
 std::optional<InputError> ParseInputLine(std::string_view line, int64_t now_ms,
                                          const InputLimits& limits,
-                                         Message* message);
+                                         Message* message,
+                                         std::string_view topic = "default");
 
 // True for a line of nothing but white space; such lines are skipped.
 bool IsBlank(std::string_view line);

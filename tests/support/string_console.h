@@ -121,6 +121,8 @@ class StringConsole {
     console.file_system = &file_system;
     console.open = [this](const Path& dir, const StoreOptions& options,
                           bool create) { return Open(dir, options, create); };
+    console.connect = connect;
+    console.connect_admin = connect_admin;
     return RunProgram(arguments, console);
   }
 
@@ -129,6 +131,9 @@ class StringConsole {
   MemoryFileSystem file_system;
   FlagStop stop;
   StringOutput out, err;
+  // Servers that the commands speak to.
+  BrokerConnector connect;
+  AdminConnector connect_admin;
   // Of the last Open.
   StoreOptions options;
   bool created = false;

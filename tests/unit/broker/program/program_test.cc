@@ -90,7 +90,8 @@ TEST(ProgramTest, WrongCallsAreOneLine) {
        "hourglass stat --help\n"},
       {{"nonsense"},
        "hourglass: \"nonsense\" is not a command; expected one of " SERVE
-       "pipe, put, cancel, list, forecast, stat, log, recover, tasks, bench\n"},
+       "send, receive, recall, topics, groups, top, pipe, put, cancel, list, "
+       "forecast, stat, log, recover, tasks, bench\n"},
       {{"pipe", "--data", "/d", "--config", "/no/such.toml"},
        "hourglass: /no/such.toml was not readable (missing?); see hourglass "
        "pipe --help\n"},
