@@ -32,6 +32,8 @@
 
 namespace hourglass {
 
+class AccessControl;
+
 struct FrontServerConfig {
   std::string host = "127.0.0.1";
   int port = 8081;  // 0: any free one
@@ -39,6 +41,8 @@ struct FrontServerConfig {
   std::optional<Certificate> certificate;  // none: no TLS
   FrontOptions options;
   GroupOptions groups;
+  // Null: whoever calls is let in. The caller's; outlives the server.
+  const AccessControl* access = nullptr;
 };
 
 class FrontServer {
