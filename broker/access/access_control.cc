@@ -70,18 +70,21 @@ absl::Status AccessControl::Take(std::string text) {
 }
 
 std::vector<std::string> AccessControl::Look() {
+  std::vector<std::string> said;
   auto text = Read();
   if (!text.ok()) {
-    if (std::exchange(unreadable_, true)) return {};
+    if (std::exchange(unreadable_, true)) return said;
     return {Concat(MessageOf(text.status()), kKept)};
   }
   unreadable_ = false;
   const bool settled = *text == seen_;
   seen_ = *std::move(text);
-  if (!settled || seen_ == last_) return {};
+  if (!settled || seen_ == last_) return said;
   const absl::Status taken = Take(seen_);
-  if (!taken.ok()) return {Concat(MessageOf(taken), kKept)};
-  return {Concat(path_.native(), ": read again; ", size(), " users")};
+  said.push_back(
+      taken.ok() ? Concat(path_.native(), ": read again; ", size(), " users")
+                 : Concat(MessageOf(taken), kKept));
+  return said;
 }
 
 }  // namespace hourglass

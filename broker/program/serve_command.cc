@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "broker/access/access_control.h"
 #include "broker/admin/admin_api.h"
 #include "broker/admin/admin_server.h"
 #include "broker/front/front_server.h"
@@ -12,6 +13,7 @@
 #include "broker/program/terminal.h"
 #include "broker/text/json_lines.h"
 #include "broker/text/text.h"
+#include "storage/file_mode.h"
 #include "storage/mutex.h"
 #include "storage/status_macros.h"
 
@@ -71,8 +73,9 @@ std::string Welcome(const FrontServerConfig& config, int port,
       "  from rocketmq import ClientConfiguration, Credentials, Message, "
       "Producer\n"
       "  config = ClientConfiguration(\"",
-      endpoint,
-      "\", Credentials())\n"
+      endpoint, "\", Credentials(",
+      config.access == nullptr ? "" : "\"KEY\", \"SECRET\"",
+      "))\n"
       "  producer = Producer(config, (\"hello\",))\n"
       "  producer.startup()\n"
       "  message = Message()\n"
@@ -101,6 +104,9 @@ class ServeCommand final : public Command {
     if (!config.ok()) return Fail(console, "", config.status());
     const auto admin = flags_.Admin();
     if (!admin.ok()) return Fail(console, "", admin.status());
+    const absl::Status users = OpenAccess(console);
+    if (!users.ok()) return Fail(console, "", users);
+    config->access = access_.get();
     return store_.WithStore(console, StoreFlags::Mode::kCreate,
                             [&](DelayStore& store) {
                               return Serve(console, *options, &*config, &store);
@@ -122,12 +128,14 @@ class ServeCommand final : public Command {
     AdminApi api(
         store, [&server] { return server->Groups(); }, console.clock, options,
         flags_.Admin()->value_or(AdminOptions()));
-    ASSIGN_OR_RETURN(const auto admin, StartAdmin(options, &api));
+    api.RequireAccess(access_.get());
+    ASSIGN_OR_RETURN(const auto admin,
+                     StartAdmin(options, config->certificate, &api));
     RETURN_IF_ERROR(console.out->Write(
         Concat(Welcome(*config, server->port(), AdminLine(admin.get()),
                        store->Stats()),
                "\n")));
-    const absl::Status ended = WaitForStop(console, store);
+    const absl::Status ended = WaitForStop(console, store, &diagnostics);
     diagnostics.Say("hourglass: stopping");
     api.Drain();
     if (admin != nullptr) admin->Stop();
@@ -136,27 +144,57 @@ class ServeCommand final : public Command {
     return kExitOk;
   }
 
+  absl::Status OpenAccess(const Console& console) {
+    if (flags_.access_file().empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(access_, AccessControl::Open(console.file_system,
+                                                  flags_.access_file()));
+    if (IsOpenToAll(flags_.access_file())) {
+      Diagnostics(console.err)
+          .Say(Concat("hourglass: ", flags_.access_file(),
+                      ": every user of this machine may read or change it, "
+                      "and the secrets in it; expected mode 600 or 640"));
+    }
+    return absl::OkStatus();
+  }
+  // Who may come in may have changed.
+  void LookAtAccess(Diagnostics* diagnostics) {
+    if (access_ == nullptr) return;
+    for (const std::string& said : access_->Look()) {
+      diagnostics->Say(Concat("hourglass: ", said));
+    }
+  }
+
   // Null if there is to be none.
   absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(
-      const StoreOptions& options, AdminApi* api) const {
+      const StoreOptions& options,
+      const std::optional<Certificate>& certificate, AdminApi* api) const {
     const auto admin = flags_.Admin();
     if (!admin->has_value()) return nullptr;
+    AdminOptions own = **admin;
+    if (flags_.admin_tls()) {
+      own.certificate_pem = certificate->chain_pem;
+      own.key_pem = certificate->key_pem;
+    }
     const size_t request_bytes = InputLimits::From(options).line_bytes_max();
-    return AdminServer::Start(api, **admin, request_bytes);
+    return AdminServer::Start(api, own, request_bytes);
   }
   std::string AdminLine(const AdminServer* admin) const {
     if (admin == nullptr) return "";
-    return Concat("hourglass: admin API and metrics at http://",
+    return Concat("hourglass: admin API and metrics at ",
+                  flags_.admin_tls() ? "https://" : "http://",
                   (*flags_.Admin())->host, ":", admin->port(), "/\n");
   }
 
   // OK when asked to stop; why, when the store stopped itself.
-  static absl::Status WaitForStop(const Console& console, DelayStore* store) {
+  absl::Status WaitForStop(const Console& console, DelayStore* store,
+                           Diagnostics* diagnostics) {
+    LookAtAccess(diagnostics);
     Mutex mu;
     CondVar nobody_signals;
     for (int looks = 1; !console.stop->requested(); ++looks) {
       if (looks % kLooksUntilChecked == 0) {
         RETURN_IF_ERROR(store->Stats().failure);
+        LookAtAccess(diagnostics);
       }
       MutexLock lock(&mu);
       nobody_signals.WaitForMs(&mu, kLookMs);
@@ -166,6 +204,7 @@ class ServeCommand final : public Command {
 
   StoreFlags store_;
   ServeFlags flags_;
+  std::unique_ptr<AccessControl> access_;  // null: whoever calls is let in
 };
 
 }  // namespace
