@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clang configure build run test bench bench-wheels simulate \
+.PHONY: help deps clang configure build run demo test bench bench-wheels simulate \
         crash asan tsan fuzz format check-format check-headers tidy install \
         package clean
 
@@ -12,7 +12,8 @@ help:
 	@echo "Hourglass: messages that must be delivered later."
 	@echo
 	@echo "  make build    install what is missing, compile; leaves $(BUILD)/hourglass"
-	@echo "  make run      watch example messages arrive at their millisecond"
+	@echo "  make run      start a server, and see a first message arrive"
+	@echo "  make demo     the store alone: a file of messages, each at its millisecond"
 	@echo "  make test     build everything and run all tests"
 	@echo "  make bench    short benchmarks, a few seconds each"
 	@echo "  make bench-wheels  the timing wheels beside others, some minutes"
@@ -49,6 +50,9 @@ build: configure
 	@echo "==> Ready: $(BUILD)/hourglass. Next: 'make run', or '$(BUILD)/hourglass --help'."
 
 run: build
+	@HOURGLASS=$(BUILD)/hourglass tools/run_server.sh
+
+demo: build
 	@HOURGLASS=$(BUILD)/hourglass tools/run_demo.sh
 
 # The last lines are ctest's own.

@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "hourglass/file_system.h"
+#include "storage/file_mode.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
@@ -428,6 +429,11 @@ absl::StatusOr<uint64_t> PosixFileSystem::FreeSpace(const Path& dir) {
 }
 
 }  // namespace
+
+bool IsOpenToAll(const Path& path) {
+  const auto info = StatOf("mode of", path);
+  return info.ok() && (info->st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
 
 FileSystem* RealFileSystem() {
   // Never destroyed: files may be closed while statics already go.

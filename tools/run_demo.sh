@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make run`: plays examples/orders.jsonl through the program. The store stays
+# `make demo`: plays examples/orders.jsonl through the program. The store stays
 # in data/demo, so a run that was killed goes on where it was.
 #
 #   HOURGLASS=build/hourglass tools/run_demo.sh
@@ -27,7 +27,7 @@ Playing $input: $(wc -l <"$input") orders, reminders and retries. Some are due
 at once, the last one in 10 seconds. Each line below is a message that has
 just become due; compare its due_ms with its delivered_ms. Meanwhile you may
 type in another terminal:  kill -9 \$(pgrep -n hourglass)
-and here 'make run' again: nothing is lost, and nothing comes twice.
+and here 'make demo' again: nothing is lost, and nothing comes twice.
 
 END
   touch "$marker"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "broker/admin/admin_access.h"
 #include "broker/admin/due_forecast.h"
 #include "broker/admin/http_params.h"
 #include "broker/admin/metrics.h"
@@ -30,6 +31,10 @@ int HttpCode(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kOutOfRange:
       return 400;
+    case absl::StatusCode::kUnauthenticated:
+      return 401;
+    case absl::StatusCode::kPermissionDenied:
+      return 403;
     case absl::StatusCode::kNotFound:
       return 404;
     case absl::StatusCode::kFailedPrecondition:
@@ -553,6 +558,10 @@ AdminApi::AdminApi(DelayStore* store, ListGroups groups, Clock* clock,
       options_(options) {}
 
 HttpAnswer AdminApi::Handle(const HttpRequest& request) {
+  if (access_ != nullptr) {
+    const absl::Status allowed = CheckAdminAccess(*access_, request);
+    if (!allowed.ok()) return Refuse(allowed);
+  }
   return AdminRoutes::Dispatch(this, request);
 }
 

@@ -13,6 +13,7 @@
 // "message":...}}; the message names what was wrong and what would be right.
 //
 //   400 INVALID_ARGUMENT   404 NOT_FOUND   405 wrong method
+//   401 UNAUTHENTICATED   403 PERMISSION_DENIED (with RequireAccess)
 //   409 too late: the message was delivered before
 //   429 RESOURCE_EXHAUSTED   500 DATA_LOSS   503 UNAVAILABLE
 //
@@ -27,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "broker/access/access_control.h"
 #include "broker/admin/admin_options.h"
 #include "broker/admin/http_message.h"
 #include "broker/admin/metrics.h"
@@ -52,6 +54,10 @@ class AdminApi {
   AdminApi(DelayStore* store, ListGroups groups, Clock* clock,
            const StoreOptions& store_options, const AdminOptions& options);
 
+  // From now on only users with a right to it are answered, but for /healthz
+  // and /readyz. Before the first Handle; `access` outlives this.
+  void RequireAccess(const AccessControl* access) { access_ = access; }
+
   HttpAnswer Handle(const HttpRequest& request);
 
   // From now on /readyz says no: the server is about to stop.
@@ -67,6 +73,7 @@ class AdminApi {
   Clock* const clock_;
   const StoreOptions store_options_;
   const AdminOptions options_;
+  const AccessControl* access_ = nullptr;
   std::atomic<bool> draining_{false};
 };
 

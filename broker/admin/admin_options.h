@@ -15,6 +15,8 @@ namespace hourglass {
 struct AdminOptions {
   std::string host = "127.0.0.1";
   int port = 8082;  // 0: any free one
+  // PEM; both empty: no TLS.
+  std::string certificate_pem, key_pem;
   int threads = 4;
   int64_t read_timeout_ms = 5'000;  // of one request
 

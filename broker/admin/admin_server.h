@@ -6,8 +6,8 @@
 //   ... server->port() ...
 //   server->Stop();
 //
-// No TLS and no passwords: it listens on loopback unless told otherwise, and
-// what is told otherwise belongs behind a proxy that asks for them.
+// With TLS if the options have a certificate. Passwords are the api's
+// (AdminApi::RequireAccess).
 //
 // Ownership: the api is the caller's and outlives this. Threads: Start and
 // Stop from one thread; requests run on its own.

@@ -3,7 +3,7 @@
 // A request and its answer as the admin API sees them: no sockets, so that
 // tests and fuzzers call it directly.
 //
-//   HttpAnswer answer = api.Handle({"GET", "/v1/stats", {}, ""});
+//   HttpAnswer answer = api.Handle({"GET", "/v1/stats", {}, "", ""});
 //
 // Serves promise 4: every request has an answer, and its code says which.
 #ifndef HOURGLASS_BROKER_ADMIN_HTTP_MESSAGE_H_
@@ -19,6 +19,7 @@ struct HttpRequest {
   std::string path;    // decoded, without the query
   std::map<std::string, std::string> query;
   std::string body;
+  std::string authorization;  // the header's value
 };
 
 struct HttpAnswer {

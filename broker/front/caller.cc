@@ -46,10 +46,13 @@ Caller Caller::From(const grpc::CallbackServerContext& context) {
   caller.version = Header(context, "x-mq-client-version");
   caller.peer = context.peer();
   const std::string authorization = Header(context, "authorization");
-  if (!authorization.empty()) {
-    auto signature =
+  if (authorization.empty()) {
+    caller.signature = absl::UnauthenticatedError(
+        "no header authorization; this server expects credentials: the key "
+        "and the secret of a user");
+  } else {
+    caller.signature =
         Signature::Parse(authorization, Header(context, "x-mq-date-time"));
-    if (signature.ok()) caller.signature = *std::move(signature);
   }
   caller.remaining_ms = Remaining(context);
   return caller;

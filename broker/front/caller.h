@@ -10,10 +10,13 @@
 #define HOURGLASS_BROKER_FRONT_CALLER_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
+#include "broker/access/user.h"
 #include "broker/front/signature.h"
 
 namespace grpc {
@@ -32,8 +35,10 @@ struct Caller {
   Dialect dialect = Dialect::kOther;
   std::string version;
   std::string peer;  // "ipv4:127.0.0.1:4711"
-  // Set if there was an authorization header that could be read.
-  std::optional<Signature> signature;
+  // UNAUTHENTICATED if there is no authorization header that can be read.
+  absl::StatusOr<Signature> signature;
+  // Set by the gate, if the server knows its users.
+  std::shared_ptr<const User> user;
   // What is left of the caller's patience; none: it waits for ever.
   std::optional<int64_t> remaining_ms;
 

@@ -41,6 +41,8 @@ absl::Status FrontOptions::Validate() const {
                        "at least invisible_ms_min"));
   status.Update(Expect(dedupe_window_ms >= 0, "dedupe_window_ms",
                        "0 or more; 0 switches it off"));
+  status.Update(Expect(signature_skew_ms_max >= 0, "signature_skew_ms_max",
+                       "0 or more; 0 takes any time"));
   status.Update(Expect(drain_ms >= 0, "drain_ms", "0 or more"));
   return status;
 }

@@ -66,6 +66,11 @@ struct FrontOptions {
   // ... or, while no producer of its topic is there to be asked, at this age.
   int64_t transaction_age_ms_max = 72LL * 3'600'000;
 
+  // --- signatures ---
+  // How far a signature's time may be from the server's; 0: any time will do.
+  // Several clients sign their local time without saying where they are.
+  int64_t signature_skew_ms_max = 0;
+
   // --- connections ---
   size_t connections_max = 20'000;
   size_t handshakes_max = 1024;  // that have sent nothing yet

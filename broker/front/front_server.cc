@@ -59,8 +59,8 @@ class FrontServerImpl final : public FrontServer {
     ASSIGN_OR_RETURN(topics_, Topics::From(config_.options));
     groups_ = std::make_unique<ConsumerGroups>(store_, clock_,
                                                WithDefaults(config_.groups));
-    FrontParts parts{store_,   groups_.get(), clock_,
-                     &topics_, config_.host,  config_.port};
+    FrontParts parts{store_,         groups_.get(), clock_,      &topics_,
+                     config_.access, config_.host,  config_.port};
     service_ = std::make_unique<FrontService>(parts, config_.options);
     RETURN_IF_ERROR(StartServer());
     ListenerHooks hooks;

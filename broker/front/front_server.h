@@ -33,6 +33,8 @@
 
 namespace hourglass {
 
+class AccessControl;
+
 struct FrontServerConfig {
   std::string host = "127.0.0.1";
   int port = 8081;  // 0: any free one
@@ -41,6 +43,8 @@ struct FrontServerConfig {
   FrontOptions options;
   GroupOptions groups;
   CallObserver* observer = nullptr;  // outlives the server
+  // Null: whoever calls is let in. The caller's; outlives the server.
+  const AccessControl* access = nullptr;
 };
 
 class FrontServer {

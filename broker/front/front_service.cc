@@ -18,12 +18,6 @@ constexpr int64_t kScanMs = 250;
 // that knows how much.
 constexpr int64_t kShortestWaitMs = 1000;
 
-Verdict CheckCaller(const Caller& caller) {
-  if (!caller.client_id.empty()) return {};
-  return Verdict::Refuse(proto::CLIENT_ID_REQUIRED,
-                         "header x-mq-client-id: expected the client's id");
-}
-
 // Answers with the verdict and nothing else.
 template <typename Response>
 grpc::ServerUnaryReactor* End(grpc::CallbackServerContext* context,
@@ -46,6 +40,7 @@ FrontService::FrontService(const FrontParts& parts, const FrontOptions& options)
       options_(options),
       store_host_(Concat(parts.host, ":", parts.port)),
       route_(options, parts.topics, parts.host, parts.port),
+      gate_(parts.access, parts.clock, options),
       clients_(options.clients_max),
       polls_(parts.groups),
       dedupe_(options.dedupe_window_ms, options.dedupe_entries_max),
@@ -75,7 +70,9 @@ void FrontService::ScanTransactions() {
 FrontService::Unary* FrontService::QueryRoute(
     Context* context, const proto::QueryRouteRequest* request,
     proto::QueryRouteResponse* response) {
-  const Verdict verdict = CheckCaller(Caller::From(*context));
+  Caller caller = gate_.CallerOf(*context);
+  Verdict verdict = gate_.Admit(&caller);
+  if (verdict.ok()) verdict = gate_.CheckRoute(caller, request->topic());
   if (!verdict.ok()) return End(context, verdict, response);
   route_.AnswerQuery(*request, response);
   Unary* const reactor = context->DefaultReactor();
@@ -86,7 +83,11 @@ FrontService::Unary* FrontService::QueryRoute(
 FrontService::Unary* FrontService::QueryAssignment(
     Context* context, const proto::QueryAssignmentRequest* request,
     proto::QueryAssignmentResponse* response) {
-  const Verdict verdict = CheckCaller(Caller::From(*context));
+  Caller caller = gate_.CallerOf(*context);
+  Verdict verdict = gate_.Admit(&caller);
+  if (verdict.ok()) {
+    verdict = gate_.CheckSubscribe(caller, request->topic(), request->group());
+  }
   if (!verdict.ok()) return End(context, verdict, response);
   route_.AnswerAssignment(*request, response);
   Unary* const reactor = context->DefaultReactor();
@@ -99,8 +100,8 @@ FrontService::Unary* FrontService::Heartbeat(
     proto::HeartbeatResponse* response) {
   // Also from clients whose Settings were never seen: after a restart some
   // say them again only minutes later.
-  const Caller caller = Caller::From(*context);
-  const Verdict verdict = CheckCaller(caller);
+  Caller caller = gate_.CallerOf(*context);
+  const Verdict verdict = gate_.Admit(&caller);
   if (verdict.ok()) parts_.groups->ClientAlive(caller.client_id);
   return End(context, verdict, response);
 }
@@ -108,8 +109,8 @@ FrontService::Unary* FrontService::Heartbeat(
 FrontService::Unary* FrontService::NotifyClientTermination(
     Context* context, const proto::NotifyClientTerminationRequest*,
     proto::NotifyClientTerminationResponse* response) {
-  const Caller caller = Caller::From(*context);
-  const Verdict verdict = CheckCaller(caller);
+  Caller caller = gate_.CallerOf(*context);
+  const Verdict verdict = gate_.Admit(&caller);
   if (verdict.ok()) {
     parts_.groups->ClientGone(caller.client_id);
     clients_.Forget(caller.client_id);
@@ -122,19 +123,36 @@ FrontService::Unary* FrontService::NotifyClientTermination(
 FrontService::Unary* FrontService::SendMessage(
     Context* context, const proto::SendMessageRequest* request,
     proto::SendMessageResponse* response) {
-  const Caller caller = Caller::From(*context);
-  const Verdict verdict = CheckCaller(caller);
-  if (!verdict.ok()) return End(context, verdict, response);
+  Caller caller = gate_.CallerOf(*context);
+  Verdict verdict = gate_.Admit(&caller);
+  // All are of one topic: the sender sees to that.
+  if (verdict.ok() && request->messages_size() > 0) {
+    verdict = gate_.CheckPublish(caller, request->messages(0).topic());
+  }
+  if (!verdict.ok()) {
+    Sender::RefuseAll(verdict, *request, response);
+    return End(context, verdict, response);
+  }
   Unary* const reactor = context->DefaultReactor();
   sender_.Send(*request, caller.client_id, response, Finisher(reactor));
   return reactor;
 }
 
+Verdict FrontService::CheckProducer(Context* context,
+                                    const proto::Resource& topic,
+                                    Caller* caller) const {
+  *caller = gate_.CallerOf(*context);
+  Verdict verdict = gate_.Admit(caller);
+  if (verdict.ok()) verdict = CheckTopicName(topic, options_);
+  if (verdict.ok()) verdict = gate_.CheckPublish(*caller, topic);
+  return verdict;
+}
+
 FrontService::Unary* FrontService::RecallMessage(
     Context* context, const proto::RecallMessageRequest* request,
     proto::RecallMessageResponse* response) {
-  const Caller caller = Caller::From(*context);
-  const Verdict verdict = CheckCaller(caller);
+  Caller caller;
+  const Verdict verdict = CheckProducer(context, request->topic(), &caller);
   if (!verdict.ok()) return End(context, verdict, response);
   Unary* const reactor = context->DefaultReactor();
   recaller_.Recall(*request, caller.dialect, response, Finisher(reactor));
@@ -144,8 +162,8 @@ FrontService::Unary* FrontService::RecallMessage(
 FrontService::Unary* FrontService::EndTransaction(
     Context* context, const proto::EndTransactionRequest* request,
     proto::EndTransactionResponse* response) {
-  Verdict verdict = CheckCaller(Caller::From(*context));
-  if (verdict.ok()) verdict = CheckTopicName(request->topic(), options_);
+  Caller caller;
+  const Verdict verdict = CheckProducer(context, request->topic(), &caller);
   if (!verdict.ok()) return End(context, verdict, response);
   Unary* const reactor = context->DefaultReactor();
   transactions_.End(*request, response, Finisher(reactor));
@@ -158,23 +176,31 @@ ReceiveCall::Parts FrontService::ReceiveParts() {
   return {parts_.groups, &polls_, parts_.clock, store_host_};
 }
 
-Verdict FrontService::CheckNames(const proto::Resource& topic,
-                                 const proto::Resource& group) const {
-  const Verdict verdict = CheckTopicName(topic, options_);
-  return verdict.ok() ? CheckGroupName(group, options_) : verdict;
+Verdict FrontService::CheckConsumer(Context* context,
+                                    const proto::Resource& topic,
+                                    const proto::Resource& group) const {
+  Caller caller = gate_.CallerOf(*context);
+  Verdict verdict = gate_.Admit(&caller);
+  if (verdict.ok()) verdict = CheckTopicName(topic, options_);
+  if (verdict.ok()) verdict = CheckGroupName(group, options_);
+  if (verdict.ok()) verdict = gate_.CheckSubscribe(caller, topic, group);
+  return verdict;
 }
 
 grpc::ServerWriteReactor<proto::ReceiveMessageResponse>*
 FrontService::ReceiveMessage(Context* context,
                              const proto::ReceiveMessageRequest* request) {
-  const Caller caller = Caller::From(*context);
+  Caller caller = gate_.CallerOf(*context);
   const proto::Resource& topic = request->message_queue().topic();
   ReceiveTerms terms;
-  Verdict verdict = CheckCaller(caller);
+  Verdict verdict = gate_.Admit(&caller);
   if (verdict.ok()) {
     verdict =
         terms.Read(*request, caller, clients_.LongPollMs(caller.client_id),
                    options_, parts_.clock->NowMs());
+  }
+  if (verdict.ok()) {
+    verdict = gate_.CheckSubscribe(caller, topic, request->group());
   }
   if (verdict.ok()) verdict = parts_.topics->CheckExists(terms.request.topic);
   if (!verdict.ok()) return ReceiveCall::Refuse(verdict, ReceiveParts());
@@ -186,8 +212,7 @@ FrontService::ReceiveMessage(Context* context,
 FrontService::Unary* FrontService::AckMessage(
     Context* context, const proto::AckMessageRequest* request,
     proto::AckMessageResponse* response) {
-  Verdict verdict = CheckCaller(Caller::From(*context));
-  if (verdict.ok()) verdict = CheckNames(request->topic(), request->group());
+  Verdict verdict = CheckConsumer(context, request->topic(), request->group());
   if (!verdict.ok()) return End(context, verdict, response);
   Unary* const reactor = context->DefaultReactor();
   AckAll(parts_.groups, StoreName(request->topic()),
@@ -198,8 +223,7 @@ FrontService::Unary* FrontService::AckMessage(
 FrontService::Unary* FrontService::ChangeInvisibleDuration(
     Context* context, const proto::ChangeInvisibleDurationRequest* request,
     proto::ChangeInvisibleDurationResponse* response) {
-  Verdict verdict = CheckCaller(Caller::From(*context));
-  if (verdict.ok()) verdict = CheckNames(request->topic(), request->group());
+  Verdict verdict = CheckConsumer(context, request->topic(), request->group());
   const int64_t asked_ms = MsOf(request->invisible_duration());
   if (verdict.ok() && asked_ms > options_.invisible_ms_max) {
     verdict = Verdict::Refuse(
@@ -226,8 +250,7 @@ FrontService::Unary* FrontService::ForwardMessageToDeadLetterQueue(
     Context* context,
     const proto::ForwardMessageToDeadLetterQueueRequest* request,
     proto::ForwardMessageToDeadLetterQueueResponse* response) {
-  Verdict verdict = CheckCaller(Caller::From(*context));
-  if (verdict.ok()) verdict = CheckNames(request->topic(), request->group());
+  Verdict verdict = CheckConsumer(context, request->topic(), request->group());
   if (!verdict.ok()) return End(context, verdict, response);
   Unary* const reactor = context->DefaultReactor();
   parts_.groups->ToDeadLetter(
@@ -243,17 +266,24 @@ FrontService::Unary* FrontService::ForwardMessageToDeadLetterQueue(
 
 grpc::ServerBidiReactor<proto::TelemetryCommand, proto::TelemetryCommand>*
 FrontService::Telemetry(Context* context) {
-  return TelemetryStream::Start(Caller::From(*context), this);
+  return TelemetryStream::Start(gate_.CallerOf(*context), this);
 }
 
 void FrontService::OnCommand(const Caller& caller,
                              const std::shared_ptr<ClientStream>& stream,
                              const proto::TelemetryCommand& command) {
-  const Verdict verdict = CheckCaller(caller);
+  // Each time: the rules may be others than when the stream began.
+  Caller now = caller;
+  Verdict verdict = gate_.Admit(&now);
+  if (verdict.ok() && command.has_settings()) {
+    verdict = gate_.CheckSettings(now, command.settings());
+  }
   if (!verdict.ok()) {
     proto::TelemetryCommand answer;
     *answer.mutable_status() = ToProto(verdict);
     stream->Send(std::move(answer));
+    // Some clients wait for Settings for ever, but not on a stream that ended.
+    stream->Close();
     return;
   }
   // What else a client may say answers questions that this server never asks.

@@ -26,6 +26,7 @@
 #include "broker/front/clients.h"
 #include "broker/front/dedupe_window.h"
 #include "broker/front/front_options.h"
+#include "broker/front/gate.h"
 #include "broker/front/poll_set.h"
 #include "broker/front/recaller.h"
 #include "broker/front/receive_call.h"
@@ -48,6 +49,7 @@ struct FrontParts {
   ConsumerGroups* groups = nullptr;
   Clock* clock = nullptr;
   const Topics* topics = nullptr;
+  const AccessControl* access = nullptr;  // null: whoever calls is let in
   // For clients that do not say where they asked.
   std::string host;
   int port = 0;
@@ -112,14 +114,18 @@ class FrontService final : public proto::MessagingService::CallbackService,
   void ConfigureGroup(const proto::Settings& asked);
   ReceiveCall::Parts ReceiveParts();
   void ScanTransactions();
-  // Topic and group of a call that is about a receipt.
-  Verdict CheckNames(const proto::Resource& topic,
-                     const proto::Resource& group) const;
+  // What a call that is about a receipt needs.
+  Verdict CheckConsumer(Context* context, const proto::Resource& topic,
+                        const proto::Resource& group) const;
+  // The same for one that is about a producer's topic.
+  Verdict CheckProducer(Context* context, const proto::Resource& topic,
+                        Caller* caller) const;
 
   const FrontParts parts_;
   const FrontOptions options_;
   const std::string store_host_;
   const Route route_;
+  const Gate gate_;
   Clients clients_;
   PollSet polls_;
   DedupeWindow dedupe_;

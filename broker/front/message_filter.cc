@@ -1,16 +1,22 @@
 #include "broker/front/message_filter.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "broker/filter/sql_filter.h"
+#include "broker/front/message_form.h"
 #include "broker/text.h"
+#include "storage/status_macros.h"
 
 namespace hourglass {
 namespace {
 
 constexpr std::string_view kAll = "*";
+constexpr std::string_view kTagsName = "TAGS";
 constexpr size_t kExpressionBytesMax = 4096;
 
 std::string_view Trim(std::string_view text) {
@@ -34,6 +40,25 @@ absl::StatusOr<std::vector<std::string>> ParseTags(std::string_view text) {
   }
 }
 
+// TAGS is the tag. What the server keeps for itself is not seen.
+std::optional<std::string_view> SqlProperty(const Message& message,
+                                            std::string_view name) {
+  if (name == kTagsName && !message.tag.empty()) return message.tag;
+  for (const auto& [key, value] : message.properties) {
+    if (key == name && !key.starts_with(kOwnPrefix)) return value;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<MessageFilter> MakeSqlFilter(std::string_view text) {
+  ASSIGN_OR_RETURN(SqlFilter filter, SqlFilter::Parse(text));
+  return MessageFilter([filter = std::move(filter)](const Message& message) {
+    return filter.Matches([&message](std::string_view name) {
+      return SqlProperty(message, name);
+    });
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<MessageFilter> MakeFilter(
@@ -44,10 +69,7 @@ absl::StatusOr<MessageFilter> MakeFilter(
                                              " bytes; expected at most ",
                                              kExpressionBytesMax));
   }
-  if (expression.type() == proto::SQL) {
-    return absl::InvalidArgumentError(
-        "filter: SQL is not served; expected tags");
-  }
+  if (expression.type() == proto::SQL) return MakeSqlFilter(text);
   if (text.empty() || text == kAll) return MessageFilter();
   auto tags = ParseTags(text);
   if (!tags.ok()) return tags.status();

@@ -1,6 +1,7 @@
 // File: message_filter.h
 //
-// What a subscription wants of a topic: by tag, "a || b || c", or "*" for all.
+// What a subscription wants of a topic: by tag, "a || b || c", or "*" for all;
+// or by a condition on the message's properties (broker/filter/sql_filter.h).
 //
 //   ASSIGN_OR_RETURN(MessageFilter filter, MakeFilter(expression));
 //   if (filter == nullptr || filter(message)) ...

@@ -69,10 +69,4 @@ Verdict CheckGroupName(const proto::Resource& group,
   return Verdict::Refuse(proto::ILLEGAL_CONSUMER_GROUP, fault);
 }
 
-bool MatchesName(std::string_view pattern, std::string_view name) {
-  if (!pattern.ends_with("*")) return pattern == name;
-  pattern.remove_suffix(1);
-  return name.starts_with(pattern);
-}
-
 }  // namespace hourglass

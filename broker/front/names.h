@@ -34,9 +34,6 @@ Verdict CheckTopicName(const proto::Resource& topic,
 Verdict CheckGroupName(const proto::Resource& group,
                        const FrontOptions& options);
 
-// "orders-*" matches "orders-eu"; without '*' only the same.
-bool MatchesName(std::string_view pattern, std::string_view name);
-
 }  // namespace hourglass
 
 #endif  // HOURGLASS_BROKER_FRONT_NAMES_H_

@@ -12,21 +12,6 @@
 #include "broker/text.h"
 
 namespace hourglass {
-namespace {
-
-// A fault of one message refuses all, and clients count the entries.
-void RefuseAll(const Verdict& verdict, const proto::SendMessageRequest& request,
-               proto::SendMessageResponse* response) {
-  *response->mutable_status() = ToProto(verdict);
-  for (const proto::Message& message : request.messages()) {
-    proto::SendResultEntry* const entry = response->add_entries();
-    *entry->mutable_status() = ToProto(verdict);
-    entry->set_message_id(message.system_properties().message_id());
-  }
-}
-
-}  // namespace
-
 struct Sender::Join {
   Join(int count, std::string topic, proto::SendMessageResponse* response,
        Done done)
@@ -87,6 +72,17 @@ Sender::Sender(DelayStore* store, Clock* clock, const FrontOptions& options,
       topics_(topics),
       window_(window),
       transactions_(transactions) {}
+
+void Sender::RefuseAll(const Verdict& verdict,
+                       const proto::SendMessageRequest& request,
+                       proto::SendMessageResponse* response) {
+  *response->mutable_status() = ToProto(verdict);
+  for (const proto::Message& message : request.messages()) {
+    proto::SendResultEntry* const entry = response->add_entries();
+    *entry->mutable_status() = ToProto(verdict);
+    entry->set_message_id(message.system_properties().message_id());
+  }
+}
 
 Verdict Sender::Check(const proto::SendMessageRequest& request) const {
   const auto count = static_cast<size_t>(request.messages_size());

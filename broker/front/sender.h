@@ -25,6 +25,7 @@
 #include "broker/front/dedupe_window.h"
 #include "broker/front/front_options.h"
 #include "broker/front/topics.h"
+#include "broker/front/verdict.h"
 #include "hourglass/clock.h"
 #include "hourglass/delay_store.h"
 
@@ -46,6 +47,11 @@ class Sender {
   void Send(const proto::SendMessageRequest& request,
             std::string_view client_id, proto::SendMessageResponse* response,
             Done done);
+
+  // A fault of one message refuses all, and clients count the entries.
+  static void RefuseAll(const Verdict& verdict,
+                        const proto::SendMessageRequest& request,
+                        proto::SendMessageResponse* response);
 
  private:
   struct Join;  // of one request's puts

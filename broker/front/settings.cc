@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "broker/access/name_pattern.h"
 #include "broker/front/names.h"
 #include "broker/front/proto_time.h"
 #include "broker/text.h"
@@ -84,10 +85,7 @@ bool IsProducer(const proto::Settings& settings) {
 }
 
 bool IsFifoGroup(std::string_view group, const FrontOptions& options) {
-  return std::any_of(options.fifo_groups.begin(), options.fifo_groups.end(),
-                     [group](const std::string& pattern) {
-                       return MatchesName(pattern, group);
-                     });
+  return MatchesAny(options.fifo_groups, group);
 }
 
 const std::vector<int64_t>& RetryWaitsMs() {

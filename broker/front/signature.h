@@ -11,7 +11,7 @@
 // is lower. Some send the header without credentials, too: the key is empty
 // then.
 //
-// Limitations: parsed, not verified; who may do what is for access control.
+// Limitations: parsed, not verified: that is for gate.h.
 //
 // Serves promise 4: who is told what is known.
 #ifndef HOURGLASS_BROKER_FRONT_SIGNATURE_H_

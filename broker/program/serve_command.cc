@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "broker/access/access_control.h"
 #include "broker/admin/admin_api.h"
 #include "broker/admin/admin_server.h"
 #include "broker/front/front_server.h"
@@ -13,6 +14,7 @@
 #include "broker/program/terminal.h"
 #include "broker/text/json_lines.h"
 #include "broker/text/text.h"
+#include "storage/file_mode.h"
 #include "storage/mutex.h"
 #include "storage/status_macros.h"
 
@@ -74,8 +76,9 @@ std::string Welcome(const FrontServerConfig& config, int port,
       "  from rocketmq import ClientConfiguration, Credentials, Message, "
       "Producer\n"
       "  config = ClientConfiguration(\"",
-      endpoint,
-      "\", Credentials())\n"
+      endpoint, "\", Credentials(",
+      config.access == nullptr ? "" : "\"KEY\", \"SECRET\"",
+      "))\n"
       "  producer = Producer(config, (\"hello\",))\n"
       "  producer.startup()\n"
       "  message = Message()\n"
@@ -107,6 +110,9 @@ class ServeCommand final : public Command {
     if (!admin.ok()) return Fail(console, "", admin.status());
     const auto log = log_flags_.Options();
     if (!log.ok()) return Fail(console, "", log.status());
+    const absl::Status users = OpenAccess(console);
+    if (!users.ok()) return Fail(console, "", users);
+    config->access = access_.get();
     return store_.WithStore(console, StoreFlags::Mode::kCreate,
                             [&](DelayStore& store) {
                               return Serve(console, *options, &*config, &store);
@@ -120,6 +126,7 @@ class ServeCommand final : public Command {
     // Outlives the server, which tells it of its calls.
     ServeLog log(console, *log_flags_.Options(), options, &diagnostics);
     SayStarted(*store, &log.events());
+    SayIfOpenToAll(&log.events());
     log.Watch(store, store_.data());
     config->observer = &log;
     ASSIGN_OR_RETURN(
@@ -130,7 +137,9 @@ class ServeCommand final : public Command {
     AdminApi api(
         store, [&server] { return server->Groups(); }, console.clock, options,
         flags_.Admin()->value_or(AdminOptions()));
-    ASSIGN_OR_RETURN(const auto admin, StartAdmin(options, &api));
+    api.RequireAccess(access_.get());
+    ASSIGN_OR_RETURN(const auto admin,
+                     StartAdmin(options, config->certificate, &api));
     RETURN_IF_ERROR(console.out->Write(
         Concat(Welcome(*config, server->port(), AdminLine(admin.get()),
                        store->Stats()),
@@ -162,29 +171,60 @@ class ServeCommand final : public Command {
                           {"recovered_records", stats.recovered_records}});
   }
 
+  absl::Status OpenAccess(const Console& console) {
+    if (flags_.access_file().empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(access_, AccessControl::Open(console.file_system,
+                                                  flags_.access_file()));
+    return absl::OkStatus();
+  }
+  void SayIfOpenToAll(EventLog* log) const {
+    if (access_ == nullptr || !IsOpenToAll(flags_.access_file())) return;
+    log->Warning("access_file_open",
+                 {{"file", flags_.access_file()},
+                  {"why",
+                   "every user of this machine may read or change it, and the "
+                   "secrets in it; expected mode 600 or 640"}});
+  }
+  // Who may come in may have changed.
+  void LookAtAccess(EventLog* log) {
+    if (access_ == nullptr) return;
+    for (const std::string& said : access_->Look()) {
+      log->Warning("access_file", {{"what", said}});
+    }
+  }
+
   // Null if there is to be none.
   absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(
-      const StoreOptions& options, AdminApi* api) const {
+      const StoreOptions& options,
+      const std::optional<Certificate>& certificate, AdminApi* api) const {
     const auto admin = flags_.Admin();
     if (!admin->has_value()) return nullptr;
+    AdminOptions own = **admin;
+    if (flags_.admin_tls()) {
+      own.certificate_pem = certificate->chain_pem;
+      own.key_pem = certificate->key_pem;
+    }
     const size_t request_bytes = InputLimits::From(options).line_bytes_max();
-    return AdminServer::Start(api, **admin, request_bytes);
+    return AdminServer::Start(api, own, request_bytes);
   }
   std::string AdminLine(const AdminServer* admin) const {
     if (admin == nullptr) return "";
-    return Concat("hourglass: admin API and metrics at http://",
+    return Concat("hourglass: admin API and metrics at ",
+                  flags_.admin_tls() ? "https://" : "http://",
                   (*flags_.Admin())->host, ":", admin->port(), "/\n");
   }
 
   // OK when asked to stop; why, when the store stopped itself.
   absl::Status WaitForStop(const Console& console, DelayStore* store,
-                           ServeLog* log) const {
+                           ServeLog* log) {
+    LookAtAccess(&log->events());
     Mutex mu;
     CondVar nobody_signals;
     for (int looks = 1; !console.stop->requested(); ++looks) {
       if (looks % kLooksUntilChecked == 0) {
         RETURN_IF_ERROR(store->Stats().failure);
         log->Watch(store, store_.data());
+        LookAtAccess(&log->events());
       }
       MutexLock lock(&mu);
       nobody_signals.WaitForMs(&mu, kLookMs);
@@ -195,6 +235,7 @@ class ServeCommand final : public Command {
   StoreFlags store_;
   ServeFlags flags_;
   LogFlags log_flags_;
+  std::unique_ptr<AccessControl> access_;  // null: whoever calls is let in
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace hourglass {
 namespace {
 
 constexpr char kListenGroup[] = "Listening";
+constexpr char kAccessGroup[] = "Who may come in";
 constexpr char kTopicsGroup[] = "Topics and groups";
 constexpr char kFrontGroup[] = "Limits and tuning of the server";
 
@@ -30,6 +31,21 @@ void AddNumber(CLI::App* app, const std::string& flag, T* value,
       ->type_name(type)
       ->group(kFrontGroup)
       ->capture_default_str();
+}
+
+// What a public address lacks, as text; empty if nothing.
+std::string Lacks(bool access_file, bool tls_only, std::string_view tls_flags) {
+  std::string lacks = access_file ? "" : "--access-file FILE";
+  if (!tls_only) Append(&lacks, lacks.empty() ? "" : " and ", tls_flags);
+  return lacks;
+}
+
+absl::Status NotPublic(std::string_view flag, const std::string& address,
+                       const std::string& lacks) {
+  return absl::FailedPreconditionError(Concat(
+      flag, " ", address, ": others reach this address; expected ", lacks,
+      ", so that only users come in and nobody reads their secrets, or "
+      "127.0.0.1 or ::1, or --allow-public"));
 }
 
 absl::Status BadAddress(std::string_view flag, const std::string& text) {
@@ -64,6 +80,7 @@ bool IsLoopback(const std::string& host) {
 
 void ServeFlags::Declare(CLI::App* app) {
   DeclareListening(app);
+  DeclareAccess(app);
   DeclareTopics(app);
   DeclareLimits(app);
 }
@@ -90,10 +107,28 @@ void ServeFlags::DeclareListening(CLI::App* app) {
   app->add_option("--tls-key", key_, "PEM file of the certificate's key")
       ->type_name("FILE")
       ->group(kListenGroup);
-  app->add_flag("--allow-public", allow_public_,
-                "listen on an address that others reach, though nobody's "
-                "credentials are checked")
+  app->add_flag("--admin-tls", admin_tls_,
+                "the admin API over HTTPS, with the same certificate")
       ->group(kListenGroup);
+}
+
+void ServeFlags::DeclareAccess(CLI::App* app) {
+  app->add_option("--access-file", access_file_,
+                  "users, their secrets and their rights, in TOML; without "
+                  "it whoever calls is let in")
+      ->type_name("FILE")
+      ->group(kAccessGroup);
+  app->add_option("--signature-skew-ms-max", front_.signature_skew_ms_max,
+                  "how far the time that a client signs may be from this "
+                  "machine's; at least 14 hours, since clients sign their "
+                  "local time; 0: any")
+      ->type_name("MS")
+      ->group(kAccessGroup)
+      ->capture_default_str();
+  app->add_flag("--allow-public", allow_public_,
+                "listen on an address that others reach, also without "
+                "--access-file or in plaintext")
+      ->group(kAccessGroup);
 }
 
 void ServeFlags::DeclareTopics(CLI::App* app) {
@@ -168,12 +203,11 @@ absl::StatusOr<FrontServerConfig> ServeFlags::Config(
   ASSIGN_OR_RETURN(const auto address, ParseAddress("--listen", listen_));
   config.host = address.first;
   config.port = address.second;
-  if (!IsLoopback(config.host) && !allow_public_) {
-    return absl::FailedPreconditionError(
-        Concat("--listen ", listen_,
-               ": others reach this address, and this "
-               "server does not check credentials; expected 127.0.0.1 or "
-               "::1, or --allow-public"));
+  const std::string lacks =
+      Lacks(!access_file_.empty(), tls_ && !plaintext_,
+            tls_ ? "--no-plaintext" : "--tls --no-plaintext");
+  if (!IsLoopback(config.host) && !allow_public_ && !lacks.empty()) {
+    return NotPublic("--listen", listen_, lacks);
   }
   if (!tls_ && !plaintext_) {
     return absl::InvalidArgumentError(
@@ -195,11 +229,15 @@ absl::StatusOr<FrontServerConfig> ServeFlags::Config(
 absl::StatusOr<std::optional<AdminOptions>> ServeFlags::Admin() const {
   if (admin_listen_ == "none") return std::nullopt;
   ASSIGN_OR_RETURN(const auto address, ParseAddress("--admin", admin_listen_));
-  if (!IsLoopback(address.first) && !allow_public_) {
-    return absl::FailedPreconditionError(
-        Concat("--admin ", admin_listen_,
-               ": others reach this address, and the admin API asks nobody who "
-               "they are; expected 127.0.0.1 or ::1, or --allow-public"));
+  const std::string lacks =
+      Lacks(!access_file_.empty(), admin_tls_, "--admin-tls");
+  if (!IsLoopback(address.first) && !allow_public_ && !lacks.empty()) {
+    return NotPublic("--admin", admin_listen_, lacks);
+  }
+  if (admin_tls_ && !tls_) {
+    return absl::InvalidArgumentError(
+        "--admin-tls and --no-tls: there is no certificate; expected one of "
+        "them");
   }
   if (admin_.threads < 1 || admin_.page_max < 1 || admin_.bulk_max < 1 ||
       admin_.scan_max < 1) {

@@ -1,6 +1,7 @@
 // File: serve_flags.h
 //
-// The flags of `hourglass serve` beside the store's: where to listen, TLS, and
+// The flags of `hourglass serve` beside the store's: where to listen, TLS, who
+// may come in, and
 // every option of FrontOptions and GroupOptions under its own name.
 //
 //   ServeFlags flags;
@@ -35,20 +36,25 @@ class ServeFlags {
  public:
   void Declare(CLI::App* app);
 
-  // Without the certificate. INVALID_ARGUMENT names the flag;
+  // Without the certificate and the users. INVALID_ARGUMENT names the flag;
   // FAILED_PRECONDITION: a public address that nobody has allowed.
   absl::StatusOr<FrontServerConfig> Config(const StoreOptions& store) const;
 
   // Nothing: no admin API. Errors as Config's.
   absl::StatusOr<std::optional<AdminOptions>> Admin() const;
 
+  // Empty: whoever calls is let in.
+  const std::string& access_file() const { return access_file_; }
+
   bool tls() const { return tls_; }
+  bool admin_tls() const { return admin_tls_; }
   // Both empty: the server makes its own.
   const std::string& certificate() const { return certificate_; }
   const std::string& key() const { return key_; }
 
  private:
   void DeclareListening(CLI::App* app);
+  void DeclareAccess(CLI::App* app);
   void DeclareTopics(CLI::App* app);
   void DeclareLimits(CLI::App* app);
 
@@ -56,7 +62,9 @@ class ServeFlags {
   std::string admin_listen_ = "127.0.0.1:8082";
   bool tls_ = true;
   bool plaintext_ = true;
+  bool admin_tls_ = false;
   bool allow_public_ = false;
+  std::string access_file_;
   std::string certificate_, key_;
   FrontOptions front_;
   GroupOptions groups_;

@@ -36,7 +36,7 @@ class AdminApiTest : public testing::Test {
   HttpAnswer Ask(const std::string& method, const std::string& path,
                  const std::map<std::string, std::string>& query = {},
                  const std::string& body = "") {
-    return api_.Handle({method, path, query, body});
+    return api_.Handle({method, path, query, body, ""});
   }
   json Get(const std::string& path,
            const std::map<std::string, std::string>& query = {}) {

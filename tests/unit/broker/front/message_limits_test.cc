@@ -179,13 +179,5 @@ TEST(Names, ANamespaceBelongsToTheName) {
   EXPECT_EQ(StoreName(topic), "eu%orders");
 }
 
-TEST(Names, Patterns) {
-  EXPECT_TRUE(MatchesName("a-*", "a-b"));
-  EXPECT_TRUE(MatchesName("*", "a"));
-  EXPECT_TRUE(MatchesName("a", "a"));
-  EXPECT_FALSE(MatchesName("a", "ab"));
-  EXPECT_FALSE(MatchesName("b*", "a"));
-}
-
 }  // namespace
 }  // namespace hourglass

@@ -214,10 +214,35 @@ TEST(MessageFilter, WhatCannotBeHadIsRefused) {
   }
   filter.set_expression(std::string(5000, 'a'));
   EXPECT_FALSE(MakeFilter(filter).ok());
-  filter.set_expression("a > 1");
   filter.set_type(proto::SQL);
+  for (const std::string text : {"", "*", "a >", "a || b"}) {
+    filter.set_expression(text);
+    EXPECT_TRUE(absl::IsInvalidArgument(MakeFilter(filter).status())) << text;
+  }
+  filter.set_expression("a = 1 AND b ! 2");
   EXPECT_THAT(std::string(MakeFilter(filter).status().message()),
-              HasSubstr("SQL"));
+              HasSubstr("at 13"));
+}
+
+TEST(MessageFilter, Sql) {
+  Message message;
+  message.tag = "red";
+  message.properties = {{"price", "42"}, {"__hg.type", "3"}};
+  const auto wants = [&message](const char* text) {
+    proto::FilterExpression filter;
+    filter.set_type(proto::SQL);
+    filter.set_expression(text);
+    const auto made = MakeFilter(filter);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return made.ok() && (*made)(message);
+  };
+  EXPECT_TRUE(wants("TAGS = 'red' AND price BETWEEN 40 AND 42.5"));
+  EXPECT_FALSE(wants("TAGS = 'blue' OR price > 42"));
+  EXPECT_FALSE(wants("colour <> 'red'"));  // unknown is not a match
+  EXPECT_TRUE(wants("colour IS NULL"));
+  EXPECT_TRUE(wants("__hg.type IS NULL"));
+  message.tag = "";
+  EXPECT_TRUE(wants("TAGS IS NULL"));
 }
 
 TEST(Verdict, ReceiptsHaveOneCode) {

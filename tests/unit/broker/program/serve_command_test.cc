@@ -68,6 +68,42 @@ TEST(ServeCommand, WrongCallsAreNamedBeforeTheStoreIsOpened) {
   }
 }
 
+TEST(ServeCommand, AnAccessFileIsReadBeforeTheStoreIsOpened) {
+  Serve missing;
+  EXPECT_EQ(missing.Run({"--access-file", "/access"}), 2);
+  EXPECT_THAT(missing.console.err.text(), HasSubstr("/access"));
+  EXPECT_EQ(missing.console.state->opened, 0);
+  Serve wrong;
+  wrong.console.file_system.SetContent("/access", "[users.a]\n");
+  EXPECT_EQ(wrong.Run({"--access-file", "/access"}), 2);
+  EXPECT_THAT(wrong.console.err.text(),
+              HasSubstr("/access:1: users.a has no secret"));
+  EXPECT_EQ(wrong.console.state->opened, 0);
+}
+
+TEST(ServeCommand, AnAccessFileIsReadAgainWhileItRuns) {
+  Serve serve;
+  constexpr char kUser[] = "[users.a]\nsecret = \"12345678\"\n";
+  serve.console.file_system.SetContent("/access", kUser);
+  serve.console.out.on_write = [&](std::string_view) {
+    serve.console.file_system.SetContent("/access", "[users.b]\n");
+    return absl::OkStatus();
+  };
+  serve.console.err.on_write = [&](std::string_view said) {
+    if (said.find("the users from before stay") != said.npos) {
+      serve.console.stop.Request();
+    }
+    return absl::OkStatus();
+  };
+  EXPECT_EQ(serve.Run({"--access-file", "/access", "--listen", "127.0.0.1:0",
+                       "--admin-tls"}),
+            0);
+  EXPECT_THAT(serve.console.err.text(), HasSubstr("users.b has no secret"));
+  EXPECT_THAT(serve.console.out.text(),
+              HasSubstr("Credentials(\"KEY\", \"SECRET\")"));
+  EXPECT_THAT(serve.console.out.text(), HasSubstr("https://127.0.0.1:"));
+}
+
 TEST(ServeCommand, AWrongTopicEndsItCleanly) {
   Serve serve;
   EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0", "--topic", "a:ODD"}), 2);

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hourglass {
@@ -60,6 +61,40 @@ TEST(ServeFlagsTest, ListensOnLoopbackUnlessTold) {
     EXPECT_THAT(TextOf(status), HasSubstr("--allow-public"));
     EXPECT_TRUE(Parsed({flag, "0.0.0.0:1", "--allow-public"}).Refused().ok());
   }
+}
+
+// What strangers reach asks who they are, and nobody listens in.
+TEST(ServeFlagsTest, APublicAddressNeedsUsersAndTls) {
+  using Flags = std::vector<std::string>;
+  const std::vector<std::pair<Flags, std::string>> cases = {
+      {{}, "--access-file FILE and --no-plaintext,"},
+      {{"--no-plaintext"}, "expected --access-file FILE,"},
+      {{"--access-file", "f"}, "expected --no-plaintext,"},
+      {{"--access-file", "f", "--no-tls"}, "expected --tls --no-plaintext,"},
+      {{"--access-file", "f", "--no-plaintext"}, ""},
+  };
+  for (const auto& [flags, expected] : cases) {
+    Flags all = {"--listen", "0.0.0.0:1"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const absl::Status status = Parsed(all).Refused();
+    EXPECT_EQ(status.ok(), expected.empty()) << status;
+    EXPECT_THAT(TextOf(status), HasSubstr(expected));
+  }
+  const std::vector<std::pair<Flags, std::string>> admin_cases = {
+      {{}, "--access-file FILE and --admin-tls,"},
+      {{"--access-file", "f"}, "expected --admin-tls,"},
+      {{"--admin-tls"}, "expected --access-file FILE,"},
+      {{"--admin-tls", "--access-file", "f"}, ""},
+  };
+  for (const auto& [flags, expected] : admin_cases) {
+    Flags all = {"--admin", "0.0.0.0:1"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const absl::Status status = Parsed(all).Refused();
+    EXPECT_EQ(status.ok(), expected.empty()) << status;
+    EXPECT_THAT(TextOf(status), HasSubstr(expected));
+  }
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(Parsed({"--admin-tls", "--no-tls"}).Refused()));
 }
 
 TEST(ServeFlagsTest, TheAdminApiCanBeLeftOut) {
