@@ -99,6 +99,9 @@ TEST_F(StoreWatchTest, AFullDiskAndItsEnd) {
   EXPECT_THAT(Look(), IsEmpty());
   look_.free_bytes = 100;
   EXPECT_THAT(Look(), ElementsAre(HasSubstr("disk_has_room")));
+  EXPECT_THAT(Look(), IsEmpty());
+  look_.free_bytes = 0;
+  EXPECT_THAT(Look(), ElementsAre(HasSubstr("disk_full")));
 }
 
 }  // namespace
