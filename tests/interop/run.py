@@ -156,9 +156,12 @@ class Server:
             return False
 
 
-def run_client(command, server, mode, names, log, key=None, secret=None):
+def run_client(command, server, mode, names, log, key=None, secret=None,
+               home=None):
     """Rows of (scenario, result, ms, note); what is missing has failed."""
     environment = dict(os.environ)
+    if home is not None:
+        environment["HOME"] = str(home)
     if key is not None:
         environment["HOURGLASS_KEY"] = key
         environment["HOURGLASS_SECRET"] = secret
@@ -192,10 +195,13 @@ def run_refused(command, server, log):
     for name, (key, secret, sentence) in REFUSALS.items():
         log.unlink(missing_ok=True)
         began = time.time()
-        row = run_client(command, server, "plaintext", ["normal"], log, key,
-                         secret)[0]
-        told = sentence in (row[3] + log.read_text(errors="replace")
-                            ).replace("\\", "")
+        with tempfile.TemporaryDirectory(dir=log.parent) as home:
+            row = run_client(command, server, "plaintext", ["normal"], log,
+                             key, secret, home)[0]
+            # Python's error has no reason; its own log has.
+            logs = [log, *pathlib.Path(home).rglob("*.log")]
+            said = "".join(one.read_text(errors="replace") for one in logs)
+        told = sentence in (row[3] + said).replace("\\", "")
         well = row[1] == "fail" and told
         note = "told why" if told else f"not told why: {row[3]}"
         yield (name, "ok" if well else "fail",
