@@ -37,6 +37,10 @@ struct FrontOptions {
   std::vector<std::string> fifo_groups;
   int attempts_max = 16;  // then a message goes to the dead letters
 
+  // Waiting in one topic, counted as topic_quota.h says; 0: no bound.
+  uint64_t topic_pending_messages_max = 0;
+  uint64_t topic_pending_bytes_max = 0;  // of bodies
+
   // --- what clients are told in their Settings ---
   int producer_attempts_max = 3;
   int64_t producer_backoff_first_ms = 10;

@@ -46,15 +46,27 @@ FrontService::FrontService(const FrontParts& parts, const FrontOptions& options)
       dedupe_(options.dedupe_window_ms, options.dedupe_entries_max),
       timers_(parts.clock, TimerDriverOptions(), size_t{4096}),
       transactions_(parts.store, parts.clock, options, &clients_),
+      quota_(options),
       sender_(parts.store, parts.clock, options, parts.topics, &dedupe_,
-              &transactions_),
-      recaller_(parts.store, options) {
+              &transactions_, &quota_),
+      recaller_(parts.store, options, &quota_) {
   ScanTransactions();
+  if (!quota_.on()) return;
+  counter_ = std::thread([this, before_ms = parts.clock->NowMs()] {
+    // If it cannot be read, what follows is counted all the same; the store
+    // says what is wrong with it.
+    (void)quota_.AddFound(parts_.store, before_ms, &stopping_);
+  });
 }
 
-FrontService::~FrontService() = default;
+FrontService::~FrontService() {
+  stopping_ = true;
+  if (counter_.joinable()) counter_.join();
+}
 
 void FrontService::Stop() {
+  stopping_ = true;
+  if (counter_.joinable()) counter_.join();
   timers_.Stop();
   polls_.CancelAll();
   for (const auto& stream : clients_.Streams()) stream->Close();

@@ -20,8 +20,10 @@
 #ifndef HOURGLASS_BROKER_FRONT_FRONT_SERVICE_H_
 #define HOURGLASS_BROKER_FRONT_FRONT_SERVICE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "broker/front/clients.h"
 #include "broker/front/dedupe_window.h"
@@ -33,6 +35,7 @@
 #include "broker/front/route.h"
 #include "broker/front/sender.h"
 #include "broker/front/telemetry_stream.h"
+#include "broker/front/topic_quota.h"
 #include "broker/front/topics.h"
 #include "broker/front/transactions.h"
 #include "broker/groups/consumer_groups.h"
@@ -105,6 +108,7 @@ class FrontService final : public proto::MessagingService::CallbackService,
   void OnEnd(const Caller& caller, const ClientStream* stream) override;
 
   const Clients& clients() const { return clients_; }
+  TopicQuota& quota() { return quota_; }
   size_t waiting_polls() const { return polls_.waiting(); }
 
  private:
@@ -131,8 +135,11 @@ class FrontService final : public proto::MessagingService::CallbackService,
   DedupeWindow dedupe_;
   TimerDriver<HashedWheel> timers_;
   Transactions transactions_;
+  TopicQuota quota_;
   Sender sender_;
   Recaller recaller_;
+  std::atomic<bool> stopping_{false};
+  std::thread counter_;  // of what waited at the start, if there are quotas
 };
 
 }  // namespace hourglass

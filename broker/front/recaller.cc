@@ -5,6 +5,7 @@
 
 #include "broker/front/names.h"
 #include "broker/front/recall_handle.h"
+#include "broker/front/topic_quota.h"
 #include "broker/front/verdict.h"
 
 namespace hourglass {
@@ -56,10 +57,12 @@ void Recaller::Recall(const proto::RecallMessageRequest& request,
   }
   store_->CancelAsync(
       handle->handle,
-      [response, dialect, id = handle->message_id,
+      [this, response, dialect, handle = handle->handle,
+       topic = StoreName(request.topic()), id = handle->message_id,
        done = std::move(done)](absl::StatusOr<CancelAnswer> answer) mutable {
         const Verdict verdict = VerdictOfCancel(answer, dialect);
         *response->mutable_status() = ToProto(verdict);
+        if (verdict.ok()) quota_->Recalled(topic, handle);
         if (verdict.ok()) response->set_message_id(std::move(id));
         done();
       });

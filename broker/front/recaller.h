@@ -25,10 +25,12 @@
 
 namespace hourglass {
 
+class TopicQuota;
+
 class Recaller {
  public:
-  Recaller(DelayStore* store, const FrontOptions& options)
-      : store_(store), options_(options) {}
+  Recaller(DelayStore* store, const FrontOptions& options, TopicQuota* quota)
+      : store_(store), options_(options), quota_(quota) {}
 
   // `response` lives until `done` has run.
   void Recall(const proto::RecallMessageRequest& request, Dialect dialect,
@@ -38,6 +40,7 @@ class Recaller {
  private:
   DelayStore* const store_;
   const FrontOptions options_;
+  TopicQuota* const quota_;
 };
 
 }  // namespace hourglass

@@ -7,6 +7,7 @@
 #include "broker/front/message_limits.h"
 #include "broker/front/names.h"
 #include "broker/front/recall_handle.h"
+#include "broker/front/topic_quota.h"
 #include "broker/front/transactions.h"
 #include "broker/front/verdict.h"
 #include "broker/text.h"
@@ -65,13 +66,14 @@ struct Sender::Join {
 
 Sender::Sender(DelayStore* store, Clock* clock, const FrontOptions& options,
                const Topics* topics, DedupeWindow* window,
-               Transactions* transactions)
+               Transactions* transactions, TopicQuota* quota)
     : store_(store),
       clock_(clock),
       options_(options),
       topics_(topics),
       window_(window),
-      transactions_(transactions) {}
+      transactions_(transactions),
+      quota_(quota) {}
 
 void Sender::RefuseAll(const Verdict& verdict,
                        const proto::SendMessageRequest& request,
@@ -156,11 +158,33 @@ void Sender::SendOne(const proto::Message& message, const std::string& topic,
       });
 }
 
+// Within the topic's quota. Not asked before a message is known to be new: one
+// that is sent again is answered as before, however full the topic is now.
+void Sender::PutPlain(const MessageView& view, PutCallback done) {
+  const int64_t now_ms = clock_->NowMs();
+  const size_t bytes = view.body.size();
+  absl::Status room = quota_->Take(view.topic, view.due_ms, bytes, now_ms);
+  if (!room.ok()) {
+    done(std::move(room));
+    return;
+  }
+  if (!quota_->on() || view.due_ms <= now_ms) {
+    store_->PutAsync(view, std::move(done));
+    return;
+  }
+  store_->PutAsync(
+      view, [this, topic = std::string(view.topic), due_ms = view.due_ms, bytes,
+             done = std::move(done)](absl::StatusOr<PutResult> result) mutable {
+        if (!result.ok()) quota_->GiveBack(topic, due_ms, bytes);
+        done(std::move(result));
+      });
+}
+
 void Sender::Put(const proto::Message& message, const std::string& topic,
                  std::string_view client_id, PutCallback done) {
   StoredForm stored(message, topic);
   if (KindOf(message) != proto::TRANSACTION) {
-    store_->PutAsync(stored.view(), std::move(done));
+    PutPlain(stored.view(), std::move(done));
   } else {
     transactions_->PutHalf(message, client_id, &stored, std::move(done));
   }

@@ -31,6 +31,7 @@
 
 namespace hourglass {
 
+class TopicQuota;
 class Transactions;
 class StoredForm;
 
@@ -40,8 +41,8 @@ class Sender {
 
   // `transactions`: null, and their messages are refused.
   Sender(DelayStore* store, Clock* clock, const FrontOptions& options,
-         const Topics* topics, DedupeWindow* window,
-         Transactions* transactions);
+         const Topics* topics, DedupeWindow* window, Transactions* transactions,
+         TopicQuota* quota);
 
   // `client_id`: whom to ask how a transaction of this request ended.
   void Send(const proto::SendMessageRequest& request,
@@ -60,6 +61,7 @@ class Sender {
   void SendOne(const proto::Message& message, const std::string& topic,
                std::string_view client_id, std::shared_ptr<Join> join,
                int entry);
+  void PutPlain(const MessageView& view, PutCallback done);
   void Put(const proto::Message& message, const std::string& topic,
            std::string_view client_id, PutCallback done);
 
@@ -69,6 +71,7 @@ class Sender {
   const Topics* const topics_;
   DedupeWindow* const window_;
   Transactions* const transactions_;
+  TopicQuota* const quota_;
 };
 
 }  // namespace hourglass

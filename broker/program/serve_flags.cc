@@ -146,6 +146,18 @@ void ServeFlags::DeclareTopics(CLI::App* app) {
                   "groups; * at the end for any rest; several times")
       ->type_name("GROUP")
       ->group(kTopicsGroup);
+  app->add_option("--topic-pending-messages-max",
+                  front_.topic_pending_messages_max,
+                  "messages that may wait in one topic; 0: any")
+      ->type_name("N")
+      ->group(kTopicsGroup)
+      ->capture_default_str();
+  app->add_option("--topic-pending-bytes-max", front_.topic_pending_bytes_max,
+                  "bytes of bodies that may wait in one topic; 0: any")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES")
+      ->group(kTopicsGroup)
+      ->capture_default_str();
   app->add_option("--attempts-max", front_.attempts_max,
                   "deliveries before a message goes to the dead letters")
       ->type_name("N")

@@ -18,13 +18,37 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SKIPPED = 77
 SCENARIOS = ("normal", "delay", "recall_before", "recall_after", "past",
-             "over_limit", "nack", "tag", "fifo", "push", "transaction",
+             "over_limit", "nack", "tag", "sql", "fifo", "push", "transaction",
              "orphan")
 TLS_SCENARIOS = ("normal", "delay", "recall_before")
+# Against a server that knows its users: as one of them; as another, who has
+# no right to these topics; as one with a wrong secret; as nobody.
+ACCESS_SCENARIOS = ("normal", "recall_before", "push", "transaction")
+USERS = """
+[users.tester]
+secret = "secret of tester"
+publish = ["*"]
+subscribe = ["*"]
+groups = ["group-*"]
+
+[users.stranger]
+secret = "secret of stranger"
+publish = ["other-*"]
+subscribe = ["other-*"]
+groups = ["*"]
+"""
+REFUSALS = {
+    "forbidden": ("stranger", "secret of stranger",
+                  "user \"stranger\" may not"),
+    "wrong_secret": ("tester", "secret of somebody",
+                     "access key \"tester\": it is not known here, or"),
+    "no_secret": (None, None, "this server expects credentials"),
+}
 CLIENT_SECONDS_MAX = 180
 # Soon enough to be seen by a test, longer than a commit takes.
 TRANSACTION_CHECK_MS = "3000"
@@ -104,11 +128,12 @@ PREPARE = {"python": prepare_python, "node": prepare_node, "go": prepare_go,
 class Server:
     """`hourglass serve` on a free port."""
 
-    def __init__(self, program, data, log):
+    def __init__(self, program, data, log, *flags):
         self.data = data
         self.log = open(log, "wb")
         self.process = subprocess.Popen(
             [program, "serve", "--data", data, "--listen", "127.0.0.1:0",
+             "--admin", "127.0.0.1:0", *flags,
              "--transaction-check-ms", TRANSACTION_CHECK_MS],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.port = self.wait_for_port()
@@ -131,9 +156,15 @@ class Server:
             return False
 
 
-def run_client(command, server, mode, names, log):
+def run_client(command, server, mode, names, log, key=None, secret=None,
+               home=None):
     """Rows of (scenario, result, ms, note); what is missing has failed."""
     environment = dict(os.environ)
+    if home is not None:
+        environment["HOME"] = str(home)
+    if key is not None:
+        environment["HOURGLASS_KEY"] = key
+        environment["HOURGLASS_SECRET"] = secret
     certificate = str(server.data / "tls" / "server.pem")
     if mode == "tls":
         # For the two clients that check certificates.
@@ -157,6 +188,39 @@ def run_client(command, server, mode, names, log):
             _, name, result, ms, *note = line.split(" ", 4)
             rows[name] = (name, result, ms, note[0] if note else "")
     return [rows.get(name, (name, "fail", "-", end)) for name in names]
+
+
+def run_refused(command, server, log):
+    """A client that must not come in, and must be told why."""
+    for name, (key, secret, sentence) in REFUSALS.items():
+        log.unlink(missing_ok=True)
+        began = time.time()
+        with tempfile.TemporaryDirectory(dir=log.parent) as home:
+            row = run_client(command, server, "plaintext", ["normal"], log,
+                             key, secret, home)[0]
+            # Python's error has no reason; its own log has.
+            logs = [log, *pathlib.Path(home).rglob("*.log")]
+            said = "".join(one.read_text(errors="replace") for one in logs)
+        told = sentence in (row[3] + said).replace("\\", "")
+        well = row[1] == "fail" and told
+        note = "told why" if told else f"not told why: {row[3]}"
+        yield (name, "ok" if well else "fail",
+               int(1000 * (time.time() - began)), note)
+
+
+def run_access(client, command, server, work, only):
+    """One client against the server that knows its users."""
+    names = [name for name in ACCESS_SCENARIOS
+             if not only or f"access_{name}" in only]
+    rows = run_client(command, server, "plaintext", names,
+                      work / f"{client}.log", "tester", "secret of tester"
+                      ) if names else []
+    if not only or "refused" in only:
+        rows += run_refused(command, server, work / f"{client}-refused.log")
+    table = [(client, "access", *row) for row in rows]
+    print("\n".join("%-7s %-9s %-14s %-5s %6s ms  %s" % row for row in table),
+          flush=True)
+    return table
 
 
 def run_modes(client, command, server, work, only):
@@ -192,17 +256,25 @@ def main():
             skipped[name] = str(why)
     table, stopped_well = [], True
     if commands:
-        server = Server(arguments.program, data, work / "server.log")
+        users = data / "access.toml"
+        users.write_text(USERS)
+        users.chmod(0o600)
+        server = Server(arguments.program, data / "open", work / "server.log")
+        guarded = Server(arguments.program, data / "guarded",
+                         work / "guarded.log", "--access-file", users)
         try:
             # All clients at once: each mostly waits for what is due.
             with concurrent.futures.ThreadPoolExecutor() as threads:
                 runs = [threads.submit(run_modes, name, command, server, work,
                                        arguments.scenario)
                         for name, command in commands.items()]
+                runs += [threads.submit(run_access, name, command, guarded,
+                                        work, arguments.scenario)
+                         for name, command in commands.items()]
                 for one in concurrent.futures.as_completed(runs):
                     table += one.result()
         finally:
-            stopped_well = server.stop()
+            stopped_well = server.stop() and guarded.stop()
     for name, why in skipped.items():
         print(f"{name}: skipped: {why}")
     if not stopped_well:

@@ -35,7 +35,10 @@ func topicOf(name string) string { return "go-" + mode + "-" + name + "-" + run 
 
 func config(group string) *rmq.Config {
 	return &rmq.Config{Endpoint: endpoint, ConsumerGroup: group,
-		Credentials: &credentials.SessionCredentials{}}
+		// Both empty where the server lets everybody in.
+		Credentials: &credentials.SessionCredentials{
+			AccessKey:    os.Getenv("HOURGLASS_KEY"),
+			AccessSecret: os.Getenv("HOURGLASS_SECRET")}}
 }
 
 func message(name, body string) *rmq.Message {
@@ -64,11 +67,19 @@ type simple struct {
 	arrived  time.Time
 }
 
+// filter reads "sql: condition" or tags.
+func filter(text string) *rmq.FilterExpression {
+	if condition, is := strings.CutPrefix(text, "sql: "); is {
+		return rmq.NewFilterExpressionWithType(condition, rmq.SQL92)
+	}
+	return rmq.NewFilterExpression(text)
+}
+
 func newSimple(name, tags string, await time.Duration) (*simple, error) {
 	consumer, err := rmq.NewSimpleConsumer(config("group-"+topicOf(name)),
 		rmq.WithSimpleAwaitDuration(await),
 		rmq.WithSimpleSubscriptionExpressions(map[string]*rmq.FilterExpression{
-			topicOf(name): rmq.NewFilterExpression(tags)}))
+			topicOf(name): filter(tags)}))
 	if err != nil {
 		return nil, err
 	}
@@ -267,6 +278,24 @@ func tag(s *simple) (string, error) {
 	return "", nil
 }
 
+func sql(s *simple) (string, error) {
+	for _, one := range [][]string{{"a", "5"}, {"b", "20"}, {"c", "30"}, {"d", ""}} {
+		sent := message("sql", one[0])
+		sent.SetTag(one[0])
+		if one[1] != "" {
+			sent.AddProperty("price", one[1])
+		}
+		if _, err := send(sent); err != nil {
+			return "", err
+		}
+	}
+	got, err := s.take(2, 3*time.Second, 16, true)
+	if err == nil && (len(got) != 1 || *got[0].GetTag() != "c") {
+		err = fmt.Errorf("%d messages", len(got))
+	}
+	return "", err
+}
+
 func fifo(s *simple) (string, error) {
 	for i := 0; i < 4; i++ {
 		sent := message("fifo", fmt.Sprint(i))
@@ -402,6 +431,7 @@ var scenarios = map[string]scenario{
 	"over_limit":    {"", 0, overLimit},
 	"nack":          {"*", 5 * time.Second, nack},
 	"tag":           {"a || c", 2 * time.Second, tag},
+	"sql":           {"sql: price BETWEEN 10 AND 99 AND TAGS <> 'b'", 2 * time.Second, sql},
 	"fifo":          {"*", time.Second, fifo},
 	"push":          {"", 0, push},
 	"transaction":   {"*", 2 * time.Second, transaction},

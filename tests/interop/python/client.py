@@ -4,6 +4,7 @@
 
 Prints "RESULT scenario ok|fail milliseconds note" for each.
 """
+import os
 import sys
 import threading
 import time
@@ -14,11 +15,14 @@ from rocketmq import (ClientConfiguration, ConsumeResult, Credentials,
                       FilterExpression, Message, MessageListener, Producer,
                       PushConsumer, SimpleConsumer, TransactionChecker,
                       TransactionResolution)
+from rocketmq.grpc_protocol import FilterType
 
 ENDPOINT, MODE, NAMES = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 TLS = MODE == "tls"
 RUN = uuid.uuid4().hex[:8]
-CONFIG = ClientConfiguration(ENDPOINT, Credentials())
+# Both empty where the server lets everybody in.
+CONFIG = ClientConfiguration(ENDPOINT, Credentials(
+    os.environ.get("HOURGLASS_KEY", ""), os.environ.get("HOURGLASS_SECRET", "")))
 OVER_LIMIT = 40012
 NOT_FOUND = 40401
 
@@ -43,10 +47,10 @@ def message(name, body="hello", **fields):
 class Simple:
     """A simple consumer with a group of its own."""
 
-    def __init__(self, name, tags="*", await_s=5):
+    def __init__(self, name, tags="*", await_s=5, kind=FilterType.TAG):
         self.consumer = SimpleConsumer(
             CONFIG, f"group-{topic_of(name)}",
-            {topic_of(name): FilterExpression(tags)},
+            {topic_of(name): FilterExpression(tags, kind)},
             await_duration=await_s, tls_enable=TLS)
         self.consumer.startup()
 
@@ -192,6 +196,18 @@ class Scenarios:
             got = consumer.take(3, seconds=3)
             tags = sorted(one.tag for one in got)
             expect(tags == ["a", "c"], f"{tags}")
+
+    def sql(self):
+        with Simple("sql", "price BETWEEN 10 AND 99 AND TAGS <> 'b'",
+                    await_s=2, kind=FilterType.SQL) as consumer:
+            for tag, price in (("a", "5"), ("b", "20"), ("c", "30"),
+                               ("d", None)):
+                sent = message("sql", body=tag, tag=tag)
+                if price:
+                    sent.add_property("price", price)
+                self.producer.send(sent)
+            tags = [one.tag for one in consumer.take(2, seconds=3)]
+            expect(tags == ["c"], f"{tags}")
 
     def fifo(self):
         with Simple("fifo", await_s=1) as consumer:

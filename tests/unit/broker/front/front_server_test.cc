@@ -351,6 +351,57 @@ TEST_F(FrontServerTest, ARefusalOfTheStoreStandsAtBothLevels) {
   EXPECT_THAT(response.status().message(), HasSubstr("properties_bytes_max"));
 }
 
+TEST_F(FrontServerTest, ATopicThatIsFullRefusesWhatIsNew) {
+  server_->Stop();
+  config_.options.topic_pending_messages_max = 2;
+  Start();
+  const auto delayed = [](const std::string& id) {
+    proto::Message message = MessageOf(id);
+    *message.mutable_system_properties()->mutable_delivery_timestamp() =
+        TimestampOfMs(RealClock()->NowMs() + 3'000'000);
+    return message;
+  };
+  const auto first = SendOne(delayed("id-1"));
+  EXPECT_EQ(first.status().code(), proto::OK);
+  EXPECT_EQ(SendOne(delayed("id-2")).status().code(), proto::OK);
+  const auto full = SendOne(delayed("id-3"));
+  EXPECT_EQ(full.status().code(), proto::TOO_MANY_REQUESTS);
+  EXPECT_EQ(full.entries(0).status().code(), proto::TOO_MANY_REQUESTS);
+  EXPECT_THAT(full.status().message(), HasSubstr("topic t"));
+  EXPECT_THAT(full.status().message(), HasSubstr("topic_pending_messages_max"));
+  // One that is there already is answered as before; one that is not delayed
+  // does not wait.
+  EXPECT_EQ(SendOne(delayed("id-2")).status().code(), proto::OK);
+  EXPECT_EQ(SendOne(MessageOf("id-4")).status().code(), proto::OK);
+  // Also after a restart, from what is found in the store.
+  server_->Stop();
+  Start();
+  proto::Code code = proto::OK;
+  std::string last = first.entries(0).recall_handle();
+  for (int i = 0; i < 200 && code == proto::OK; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    const auto sent = SendOne(delayed("again-" + std::to_string(i)));
+    code = sent.status().code();
+    if (code == proto::OK) Recall(sent.entries(0).recall_handle());
+  }
+  EXPECT_EQ(code, proto::TOO_MANY_REQUESTS);
+  // A recall makes room.
+  EXPECT_EQ(Recall(last).status().code(), proto::OK);
+  EXPECT_EQ(SendOne(delayed("id-5")).status().code(), proto::OK);
+  EXPECT_EQ(SendOne(delayed("id-6")).status().code(), proto::TOO_MANY_REQUESTS);
+}
+
+// The store's own bounds: clients wait and try again.
+TEST_F(FrontServerTest, AFullDiskIsTooManyRequests) {
+  box_.fs->SetCapacity(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const auto full = SendOne(MessageOf("id-1"));
+  EXPECT_EQ(full.status().code(), proto::TOO_MANY_REQUESTS)
+      << full.status().message();
+  EXPECT_EQ(full.entries(0).status().code(), proto::TOO_MANY_REQUESTS);
+  EXPECT_THAT(full.status().message(), HasSubstr("disk_reserve_bytes"));
+}
+
 TEST_F(FrontServerTest, RouteEchoesWhereItWasAsked) {
   Context context;
   proto::QueryRouteRequest request;

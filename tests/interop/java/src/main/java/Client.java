@@ -19,7 +19,9 @@ import org.apache.rocketmq.client.apis.ClientConfiguration;
 import org.apache.rocketmq.client.apis.ClientException;
 import org.apache.rocketmq.client.apis.ClientServiceProvider;
 import org.apache.rocketmq.client.apis.consumer.ConsumeResult;
+import org.apache.rocketmq.client.apis.StaticSessionCredentialsProvider;
 import org.apache.rocketmq.client.apis.consumer.FilterExpression;
+import org.apache.rocketmq.client.apis.consumer.FilterExpressionType;
 import org.apache.rocketmq.client.apis.consumer.PushConsumer;
 import org.apache.rocketmq.client.apis.consumer.SimpleConsumer;
 import org.apache.rocketmq.client.apis.message.Message;
@@ -69,6 +71,10 @@ public final class Client {
     long arrivedMs;
 
     Simple(String name, String tags, int awaitSeconds) throws ClientException {
+      this(name, new FilterExpression(tags), awaitSeconds);
+    }
+
+    Simple(String name, FilterExpression filter, int awaitSeconds) throws ClientException {
       consumer =
           PROVIDER
               .newSimpleConsumerBuilder()
@@ -76,7 +82,7 @@ public final class Client {
               .setConsumerGroup("group-" + topicOf(name))
               .setAwaitDuration(Duration.ofSeconds(awaitSeconds))
               .setSubscriptionExpressions(
-                  Collections.singletonMap(topicOf(name), new FilterExpression(tags)))
+                  Collections.singletonMap(topicOf(name), filter))
               .build();
     }
 
@@ -228,6 +234,23 @@ public final class Client {
     }
   }
 
+  private static String sql() throws Exception {
+    FilterExpression filter =
+        new FilterExpression(
+            "price BETWEEN 10 AND 99 AND TAGS <> 'b'", FilterExpressionType.SQL92);
+    try (Simple consumer = new Simple("sql", filter, 2)) {
+      for (String[] one :
+          new String[][] {{"a", "5"}, {"b", "20"}, {"c", "30"}, {"d", "none"}}) {
+        producer.send(
+            message("sql", one[0]).setTag(one[0]).addProperty("price", one[1]).build());
+      }
+      List<MessageView> got = consumer.take(2, 3, 16, true);
+      expect(got.size() == 1, got.size() + " messages");
+      expect(got.get(0).getTag().orElse("").equals("c"), "tag");
+      return "";
+    }
+  }
+
   private static String fifo() throws Exception {
     try (Simple consumer = new Simple("fifo", "*", 1)) {
       for (int i = 0; i < 4; ++i) {
@@ -310,6 +333,7 @@ public final class Client {
           Map.entry("over_limit", Client::overLimit),
           Map.entry("nack", Client::nack),
           Map.entry("tag", Client::tag),
+          Map.entry("sql", Client::sql),
           Map.entry("fifo", Client::fifo),
           Map.entry("push", Client::push),
           Map.entry("transaction", Client::transaction),
@@ -318,11 +342,17 @@ public final class Client {
   public static void main(String[] arguments) throws Exception {
     mode = arguments[1];
     String[] names = arguments[2].split(",");
-    config =
+    var builder =
         ClientConfiguration.newBuilder()
             .setEndpoints(arguments[0])
-            .enableSsl(mode.equals("tls"))
-            .build();
+            .enableSsl(mode.equals("tls"));
+    // Not set where the server lets everybody in.
+    String key = System.getenv("HOURGLASS_KEY");
+    if (key != null) {
+      builder.setCredentialProvider(
+          new StaticSessionCredentialsProvider(key, System.getenv("HOURGLASS_SECRET")));
+    }
+    config = builder.build();
     String[] topics = new String[names.length];
     for (int i = 0; i < names.length; ++i) topics[i] = topicOf(names[i]);
     producer =
