@@ -23,6 +23,8 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "broker/front/clients.h"
 #include "broker/front/dedupe_window.h"
 #include "broker/front/front_options.h"
@@ -40,6 +42,7 @@
 #include "hourglass/timers/hashed_wheel.h"
 #include "hourglass/timers/timer_driver.h"
 #include "service.grpc.pb.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -110,6 +113,8 @@ class FrontService final : public proto::MessagingService::CallbackService,
                   const std::shared_ptr<ClientStream>& stream,
                   const proto::Settings& asked);
   void ConfigureGroup(const proto::Settings& asked);
+  void ConfigureIfUnknown(const ReceiveRequest& request);
+  void Configure(const std::string& group, bool fifo);
   ReceiveCall::Parts ReceiveParts();
   void ScanTransactions();
   // Topic and group of a call that is about a receipt.
@@ -127,6 +132,9 @@ class FrontService final : public proto::MessagingService::CallbackService,
   Transactions transactions_;
   Sender sender_;
   Recaller recaller_;
+  mutable Mutex configured_mu_;
+  // Groups whose settings are known, from Settings or from a receive.
+  absl::flat_hash_set<std::string> configured_ ABSL_GUARDED_BY(configured_mu_);
 };
 
 }  // namespace hourglass
