@@ -4,9 +4,9 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps clang configure build run demo test bench bench-wheels simulate \
-        crash asan tsan fuzz format check-format check-headers tidy install \
-        package clean
+.PHONY: help deps clang configure build run demo test bench bench-wheels \
+        bench-rocketmq simulate crash kill-clients many-connections asan \
+        tsan fuzz format check-format check-headers tidy install package clean
 
 help:
 	@echo "Hourglass: messages that must be delivered later."
@@ -17,8 +17,11 @@ help:
 	@echo "  make test     build everything and run all tests"
 	@echo "  make bench    short benchmarks, a few seconds each"
 	@echo "  make bench-wheels  the timing wheels beside others, some minutes"
+	@echo "  make bench-rocketmq  beside Apache RocketMQ 5, half an hour; SHORT=1: less"
 	@echo "  make simulate power losses and broken disks, SECONDS=60 (SEED=n: one)"
 	@echo "  make crash    the real program killed CYCLES=2000 times, and worse"
+	@echo "  make kill-clients  official clients, the server killed CYCLES=100 times"
+	@echo "  make many-connections  11 000 of them, and consumers that do harm"
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
 	@echo "  make tsan     unit and model tests under ThreadSanitizer"
@@ -74,6 +77,10 @@ bench-wheels: configure
 	  small large_wheels large_others rest $(if $(JVM),jvm)
 	@tools/plot_wheels.py $(BUILD)/wheels
 
+# docs/benchmarks.md explains the table. Java 17, Maven and Go must be there.
+bench-rocketmq: build
+	@BUILD=$(BUILD) tools/bench_rocketmq.sh $(if $(SHORT),--short)
+
 # Random histories on a disk that loses power, fails and rots.
 SECONDS ?= 60
 simulate: configure
@@ -86,6 +93,15 @@ CYCLES ?= 2000
 crash: configure
 	@cmake --build $(BUILD) --parallel $(JOBS) --target hourglass hourglass_crash
 	@BUILD=$(BUILD) tools/run_crash_tests.sh $(CYCLES) $(or $(SEED),1)
+
+kill-clients: build
+	@tests/load/kill_clients_test.py --program $(BUILD)/hourglass \
+	  --cycles $(if $(filter command line,$(origin CYCLES)),$(CYCLES),100) \
+	  --seed $(or $(SEED),1) --work $(BUILD)/load
+
+many-connections: build
+	@tests/load/many_connections.py --program $(BUILD)/hourglass \
+	  --work $(BUILD)/load
 
 asan tsan: deps
 	@tools/run_sanitizer.sh $@ $(JOBS)

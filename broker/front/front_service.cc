@@ -17,6 +17,8 @@ constexpr int64_t kScanMs = 250;
 // A client that hands back with less wants "some time later": it is the group
 // that knows how much.
 constexpr int64_t kShortestWaitMs = 1000;
+// More groups are never in use (groups_max).
+constexpr size_t kGroupsKnownMax = 1u << 20;
 
 // Answers with the verdict and nothing else.
 template <typename Response>
@@ -216,6 +218,7 @@ FrontService::ReceiveMessage(Context* context,
   }
   if (verdict.ok()) verdict = parts_.topics->CheckExists(terms.request.topic);
   if (!verdict.ok()) return ReceiveCall::Refuse(verdict, ReceiveParts());
+  ConfigureIfUnknown(terms.request);
   parts_.groups->ClientAlive(caller.client_id);
   if (polls_.stopping()) terms.request.poll_until_ms = 0;
   return ReceiveCall::Start(std::move(terms), topic, ReceiveParts());
@@ -325,18 +328,35 @@ void FrontService::OnSettings(const Caller& caller,
       [stream, answer = std::move(answer)] { stream->Send(answer); });
 }
 
-// A simple consumer takes what it likes when it likes: message groups keep
-// their order by themselves. A push consumer hands a batch to many threads
-// unless it is told that the group is FIFO.
 void FrontService::ConfigureGroup(const proto::Settings& asked) {
   const std::string group = StoreName(asked.subscription().group());
   if (group.empty()) return;
+  Configure(group, asked.client_type() == proto::SIMPLE_CONSUMER ||
+                       asked.subscription().fifo());
+}
+
+// After a restart of the server some clients say their Settings again only
+// minutes later, and receive all the same.
+void FrontService::ConfigureIfUnknown(const ReceiveRequest& request) {
+  {
+    MutexLock lock(&configured_mu_);
+    if (configured_.contains(request.group)) return;
+    if (configured_.size() >= kGroupsKnownMax) return;
+  }
+  Configure(request.group, !request.auto_renew);
+}
+
+// A simple consumer takes what it likes when it likes: message groups keep
+// their order by themselves. A push consumer hands a batch to many threads
+// unless it is told that the group is FIFO.
+void FrontService::Configure(const std::string& group, bool fifo) {
   GroupSettings settings;
   settings.attempts_max = options_.attempts_max;
   settings.backoff_ms = RetryWaitsMs();
-  settings.fifo = asked.client_type() == proto::SIMPLE_CONSUMER ||
-                  asked.subscription().fifo() || IsFifoGroup(group, options_);
+  settings.fifo = fifo || IsFifoGroup(group, options_);
   parts_.groups->Configure(group, std::move(settings));
+  MutexLock lock(&configured_mu_);
+  configured_.insert(group);
 }
 
 void FrontService::OnEnd(const Caller& caller, const ClientStream* stream) {

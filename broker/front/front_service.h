@@ -25,6 +25,8 @@
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "broker/front/clients.h"
 #include "broker/front/dedupe_window.h"
 #include "broker/front/front_options.h"
@@ -44,6 +46,7 @@
 #include "hourglass/timers/hashed_wheel.h"
 #include "hourglass/timers/timer_driver.h"
 #include "service.grpc.pb.h"
+#include "storage/mutex.h"
 
 namespace hourglass {
 
@@ -116,6 +119,8 @@ class FrontService final : public proto::MessagingService::CallbackService,
                   const std::shared_ptr<ClientStream>& stream,
                   const proto::Settings& asked);
   void ConfigureGroup(const proto::Settings& asked);
+  void ConfigureIfUnknown(const ReceiveRequest& request);
+  void Configure(const std::string& group, bool fifo);
   ReceiveCall::Parts ReceiveParts();
   void ScanTransactions();
   // What a call that is about a receipt needs.
@@ -140,6 +145,9 @@ class FrontService final : public proto::MessagingService::CallbackService,
   Recaller recaller_;
   std::atomic<bool> stopping_{false};
   std::thread counter_;  // of what waited at the start, if there are quotas
+  mutable Mutex configured_mu_;
+  // Groups whose settings are known, from Settings or from a receive.
+  absl::flat_hash_set<std::string> configured_ ABSL_GUARDED_BY(configured_mu_);
 };
 
 }  // namespace hourglass

@@ -462,6 +462,30 @@ TEST_F(FrontServerTest, AStreamThatSaysNothingOfUse) {
   EXPECT_TRUE(stream->Finish().ok());
 }
 
+// Some clients say their Settings only minutes after the server's restart.
+TEST_F(FrontServerTest, AGroupWhoseSettingsWereNeverSaid) {
+  server_.reset();
+  config_.options.attempts_max = 1;
+  Start();
+  proto::Message message = MessageOf("id-1");
+  message.mutable_system_properties()->set_message_group("in order");
+  SendOne(message);
+  message.mutable_system_properties()->set_message_id("id-2");
+  SendOne(message);
+  proto::ReceiveMessageRequest request = Asking(5000);
+  request.set_batch_size(1);
+  *request.mutable_invisible_duration() = DurationOfMs(1000);
+  ASSERT_EQ(Receive(request, proto::OK).size(), 1u);
+  *request.mutable_long_polling_timeout() = DurationOfMs(100);
+  EXPECT_TRUE(Receive(request, proto::MESSAGE_NOT_FOUND).empty());
+
+  proto::ReceiveMessageRequest dead = Asking(10'000);
+  dead.mutable_message_queue()->mutable_topic()->set_name("%DLQ%g");
+  const auto letters = Receive(dead, proto::OK);
+  ASSERT_EQ(letters.size(), 1u);
+  EXPECT_EQ(letters[0].system_properties().message_id(), "id-1");
+}
+
 TEST_F(FrontServerTest, ATransactionsEnds) {
   proto::Message half = MessageOf("id-1", "half");
   half.mutable_system_properties()->set_message_type(proto::TRANSACTION);
