@@ -35,6 +35,9 @@ struct FrontOptions {
   // Groups whose push consumers take message groups one batch at a time.
   // "*" at the end stands for any rest.
   std::vector<std::string> fifo_groups;
+  // Groups whose consumers do not keep the order of message groups, simple
+  // ones neither. RocketMQ does it so for a group that was not made orderly.
+  std::vector<std::string> unordered_groups;
   int attempts_max = 16;  // then a message goes to the dead letters
 
   // Waiting in one topic, counted as topic_quota.h says; 0: no bound.

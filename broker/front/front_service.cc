@@ -353,7 +353,7 @@ void FrontService::Configure(const std::string& group, bool fifo) {
   GroupSettings settings;
   settings.attempts_max = options_.attempts_max;
   settings.backoff_ms = RetryWaitsMs();
-  settings.fifo = fifo || IsFifoGroup(group, options_);
+  settings.fifo = KeepsOrder(group, fifo, options_);
   parts_.groups->Configure(group, std::move(settings));
   MutexLock lock(&configured_mu_);
   configured_.insert(group);

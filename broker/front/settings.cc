@@ -55,8 +55,7 @@ int64_t LongPollMs(proto::ClientType type, const FrontOptions& options,
 void AnswerSubscription(proto::ClientType type, const FrontOptions& options,
                         proto::Subscription* subscription) {
   const std::string group = StoreName(subscription->group());
-  const bool fifo = subscription->fifo() || IsFifoGroup(group, options);
-  subscription->set_fifo(fifo);
+  subscription->set_fifo(KeepsOrder(group, subscription->fifo(), options));
   subscription->set_receive_batch_size(options.receive_messages_max);
   *subscription->mutable_long_polling_timeout() =
       DurationOfMs(LongPollMs(type, options, *subscription));
@@ -84,8 +83,10 @@ bool IsProducer(const proto::Settings& settings) {
   return settings.has_publishing() || settings.client_type() == proto::PRODUCER;
 }
 
-bool IsFifoGroup(std::string_view group, const FrontOptions& options) {
-  return MatchesAny(options.fifo_groups, group);
+bool KeepsOrder(std::string_view group, bool asked,
+                const FrontOptions& options) {
+  if (MatchesAny(options.unordered_groups, group)) return false;
+  return asked || MatchesAny(options.fifo_groups, group);
 }
 
 const std::vector<int64_t>& RetryWaitsMs() {

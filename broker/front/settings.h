@@ -24,7 +24,10 @@ namespace hourglass {
 Verdict CheckSettings(const proto::Settings& asked);
 
 bool IsProducer(const proto::Settings& settings);
-bool IsFifoGroup(std::string_view group, const FrontOptions& options);
+// Whether a message group has one batch out at a time. `asked`: what its
+// consumers want.
+bool KeepsOrder(std::string_view group, bool asked,
+                const FrontOptions& options);
 
 // The waits before the next attempts of a message; those that users of the
 // protocol know: 1 s, 5 s, 10 s, 30 s, 1 min, ... 2 h.

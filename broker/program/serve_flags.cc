@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "absl/strings/numbers.h"
+#include "broker/program/number_flags.h"
 #include "broker/text/text.h"
 #include "storage/status_macros.h"
 
@@ -13,25 +14,6 @@ constexpr char kListenGroup[] = "Listening";
 constexpr char kAccessGroup[] = "Who may come in";
 constexpr char kTopicsGroup[] = "Topics and groups";
 constexpr char kFrontGroup[] = "Limits and tuning of the server";
-
-template <typename T>
-void AddBytes(CLI::App* app, const std::string& flag, T* value,
-              const std::string& what) {
-  app->add_option(flag, *value, what)
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES")
-      ->group(kFrontGroup)
-      ->capture_default_str();
-}
-
-template <typename T>
-void AddNumber(CLI::App* app, const std::string& flag, T* value,
-               const std::string& type, const std::string& what) {
-  app->add_option(flag, *value, what)
-      ->type_name(type)
-      ->group(kFrontGroup)
-      ->capture_default_str();
-}
 
 // What a public address lacks, as text; empty if nothing.
 std::string Lacks(bool access_file, bool tls_only, std::string_view tls_flags) {
@@ -146,67 +128,119 @@ void ServeFlags::DeclareTopics(CLI::App* app) {
                   "groups; * at the end for any rest; several times")
       ->type_name("GROUP")
       ->group(kTopicsGroup);
-  app->add_option("--topic-pending-messages-max",
-                  front_.topic_pending_messages_max,
-                  "messages that may wait in one topic; 0: any")
-      ->type_name("N")
-      ->group(kTopicsGroup)
-      ->capture_default_str();
-  app->add_option("--topic-pending-bytes-max", front_.topic_pending_bytes_max,
-                  "bytes of bodies that may wait in one topic; 0: any")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES")
-      ->group(kTopicsGroup)
-      ->capture_default_str();
-  app->add_option("--attempts-max", front_.attempts_max,
-                  "deliveries before a message goes to the dead letters")
-      ->type_name("N")
-      ->group(kTopicsGroup)
-      ->capture_default_str();
+  app->add_option("--unordered-group", front_.unordered_groups,
+                  "consumers of this group do not wait for each other's "
+                  "messages of a message group; * at the end for any rest; "
+                  "several times")
+      ->type_name("GROUP")
+      ->group(kTopicsGroup);
+  NumberFlags limits(app, kTopicsGroup);
+  limits.Number("--topic-pending-messages-max",
+                &front_.topic_pending_messages_max, "N",
+                "messages that may wait in one topic; 0: any");
+  limits.Bytes("--topic-pending-bytes-max", &front_.topic_pending_bytes_max,
+               "bytes of bodies that may wait in one topic; 0: any");
+  limits.Number("--attempts-max", &front_.attempts_max, "N",
+                "deliveries before a message goes to the dead letters");
 }
 
 void ServeFlags::DeclareLimits(CLI::App* app) {
-  AddBytes(app, "--request-bytes-max", &front_.request_bytes_max,
-           "largest call");
-  AddBytes(app, "--requests-bytes-max", &front_.requests_bytes_max,
-           "all calls under way");
-  AddNumber(app, "--connections-max", &front_.connections_max, "N",
-            "open connections");
-  AddNumber(app, "--handshakes-max", &front_.handshakes_max, "N",
-            "connections that have said nothing yet");
-  AddNumber(app, "--handshake-ms", &front_.handshake_ms, "MS",
-            "how long a connection may say nothing at first");
-  AddNumber(app, "--long-poll-ms", &front_.long_poll_ms, "MS",
-            "how long push consumers are told to wait");
-  AddNumber(app, "--long-poll-ms-max", &front_.long_poll_ms_max, "MS",
-            "how long anybody may wait");
-  AddNumber(app, "--invisible-ms-min", &front_.invisible_ms_min, "MS",
-            "shortest invisible duration");
-  AddNumber(app, "--invisible-ms-max", &front_.invisible_ms_max, "MS",
-            "longest invisible duration");
-  AddNumber(app, "--dedupe-window-ms", &front_.dedupe_window_ms, "MS",
-            "how long a send is known by its id; 0: not");
-  AddNumber(app, "--dedupe-entries-max", &front_.dedupe_entries_max, "N",
-            "sends known by their ids");
-  AddNumber(app, "--transaction-check-ms", &front_.transaction_check_ms, "MS",
-            "when the producer of a half message is asked");
-  AddNumber(app, "--transaction-checks-max", &front_.transaction_checks_max,
-            "N", "how often, before it is rolled back");
-  AddNumber(app, "--drain-ms", &front_.drain_ms, "MS",
-            "how long calls may go on after a stop");
-  AddNumber(app, "--admin-threads", &admin_.threads, "N", "of the admin API");
-  AddNumber(app, "--admin-page-max", &admin_.page_max, "N",
-            "messages in one answer of the admin API");
-  AddNumber(app, "--admin-bulk-max", &admin_.bulk_max, "N",
-            "messages cancelled or shifted by one request");
-  AddNumber(app, "--admin-scan-max", &admin_.scan_max, "N",
-            "messages looked at for one request");
-  AddNumber(app, "--metric-labels-max", &admin_.metric_labels_max, "N",
-            "topics, and groups, with metrics of their own");
-  AddNumber(app, "--leased-per-group-max", &groups_.leased_per_group_max, "N",
-            "messages of a group handed out and not acknowledged");
-  AddNumber(app, "--client-silence-max-ms", &groups_.client_silence_max_ms,
-            "MS", "without a heartbeat a client is gone");
+  DeclareMessages(app);
+  DeclareCalls(app);
+  DeclareClients(app);
+  DeclareAdmin(app);
+}
+
+void ServeFlags::DeclareMessages(CLI::App* app) {
+  NumberFlags limits(app, kFrontGroup);
+  limits.Number("--topic-bytes-max", &front_.topic_bytes_max, "N",
+                "bytes of a topic's or a group's name");
+  limits.Number("--user-properties-max", &front_.user_properties_max, "N",
+                "properties of a message");
+  limits.Bytes("--user-properties-bytes-max", &front_.user_properties_bytes_max,
+               "their bytes together");
+  limits.Number("--message-group-bytes-max", &front_.message_group_bytes_max,
+                "N", "bytes of a message group's name");
+  limits.Number("--batch-send-max", &front_.batch_messages_max, "N",
+                "messages in one send");
+  limits.Number("--dedupe-window-ms", &front_.dedupe_window_ms, "MS",
+                "how long a send is known by its id; 0: not");
+  limits.Number("--dedupe-entries-max", &front_.dedupe_entries_max, "N",
+                "sends known by their ids");
+  limits.Number("--transaction-check-ms", &front_.transaction_check_ms, "MS",
+                "when the producer of a half message is asked");
+  limits.Number("--transaction-check-ms-max", &front_.transaction_check_ms_max,
+                "MS", "the longest time until then that a message may name");
+  limits.Number("--transaction-checks-max", &front_.transaction_checks_max, "N",
+                "how often, before it is rolled back");
+  limits.Number("--transaction-age-ms-max", &front_.transaction_age_ms_max,
+                "MS",
+                "age at which a half message that nobody can be asked about "
+                "is rolled back");
+}
+
+void ServeFlags::DeclareCalls(CLI::App* app) {
+  NumberFlags limits(app, kFrontGroup);
+  limits.Bytes("--request-bytes-max", &front_.request_bytes_max,
+               "largest call");
+  limits.Bytes("--requests-bytes-max", &front_.requests_bytes_max,
+               "all calls under way");
+  limits.Number("--connections-max", &front_.connections_max, "N",
+                "open connections");
+  limits.Number("--handshakes-max", &front_.handshakes_max, "N",
+                "connections that have said nothing yet");
+  limits.Number("--handshake-ms", &front_.handshake_ms, "MS",
+                "how long a connection may say nothing at first");
+  limits.Number("--clients-max", &front_.clients_max, "N",
+                "clients whose settings are kept");
+  limits.Number("--long-poll-ms-max", &front_.long_poll_ms_max, "MS",
+                "how long anybody may wait");
+  limits.Number("--poll-margin-ms", &front_.poll_margin_ms, "MS",
+                "how long before its caller gives up a poll ends");
+  limits.Number("--receive-batch-max", &front_.receive_batch_max, "N",
+                "messages handed out by one receive");
+  limits.Number("--invisible-ms-min", &front_.invisible_ms_min, "MS",
+                "shortest invisible duration");
+  limits.Number("--invisible-ms-max", &front_.invisible_ms_max, "MS",
+                "longest invisible duration");
+  limits.Number("--drain-ms", &front_.drain_ms, "MS",
+                "how long calls may go on after a stop");
+}
+
+void ServeFlags::DeclareClients(CLI::App* app) {
+  NumberFlags limits(app, kFrontGroup);
+  limits.Number("--long-poll-ms", &front_.long_poll_ms, "MS",
+                "how long push consumers are told to wait");
+  limits.Number("--receive-messages-max", &front_.receive_messages_max, "N",
+                "how many messages push consumers are told to ask for");
+  limits.Number("--producer-attempts-max", &front_.producer_attempts_max, "N",
+                "how often producers are told to try a send");
+  limits.Number("--producer-backoff-first-ms",
+                &front_.producer_backoff_first_ms, "MS",
+                "what they are told to wait before the second");
+  limits.Number("--producer-backoff-max-ms", &front_.producer_backoff_max_ms,
+                "MS", "... and at most");
+  limits.Number("--settings-again-ms", &front_.settings_again_ms, "MS",
+                "when a client is told its settings once more");
+  limits.Number("--leased-per-group-max", &groups_.leased_per_group_max, "N",
+                "messages of a group handed out and not acknowledged");
+  limits.Number("--client-silence-max-ms", &groups_.client_silence_max_ms, "MS",
+                "without a heartbeat a client is gone");
+}
+
+void ServeFlags::DeclareAdmin(CLI::App* app) {
+  NumberFlags limits(app, kFrontGroup);
+  limits.Number("--admin-threads", &admin_.threads, "N", "of the admin API");
+  limits.Number("--admin-read-timeout-ms", &admin_.read_timeout_ms, "MS",
+                "for one request of the admin API to come in");
+  limits.Number("--admin-page-max", &admin_.page_max, "N",
+                "messages in one answer of the admin API");
+  limits.Number("--admin-bulk-max", &admin_.bulk_max, "N",
+                "messages cancelled or shifted by one request");
+  limits.Number("--admin-scan-max", &admin_.scan_max, "N",
+                "messages looked at for one request");
+  limits.Number("--metric-labels-max", &admin_.metric_labels_max, "N",
+                "topics, and groups, with metrics of their own");
 }
 
 absl::StatusOr<FrontServerConfig> ServeFlags::Config(

@@ -57,6 +57,10 @@ class ServeFlags {
   void DeclareAccess(CLI::App* app);
   void DeclareTopics(CLI::App* app);
   void DeclareLimits(CLI::App* app);
+  void DeclareMessages(CLI::App* app);
+  void DeclareCalls(CLI::App* app);
+  void DeclareClients(CLI::App* app);
+  void DeclareAdmin(CLI::App* app);
 
   std::string listen_ = "127.0.0.1:8081";
   std::string admin_listen_ = "127.0.0.1:8082";

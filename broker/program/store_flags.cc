@@ -4,34 +4,11 @@
 #include <memory>
 
 #include "broker/program/command.h"
+#include "broker/program/number_flags.h"
 #include "broker/text/text.h"
 #include "storage/status_macros.h"
 
 namespace hourglass {
-namespace {
-
-// A size with a unit ("64MiB") or without.
-template <typename T>
-void AddBytes(CLI::App* app, const std::string& flag, T* value,
-              const std::string& what) {
-  app->add_option(flag, *value, what)
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("BYTES")
-      ->group(kLimitsGroup)
-      ->capture_default_str();
-}
-
-template <typename T>
-void AddNumber(CLI::App* app, const std::string& flag, T* value,
-               const std::string& type, const std::string& what) {
-  app->add_option(flag, *value, what)
-      ->type_name(type)
-      ->group(kLimitsGroup)
-      ->capture_default_str();
-}
-
-}  // namespace
-
 void StoreFlags::Declare(CLI::App* app) {
   app->add_option("--data", data_, "directory of the store")
       ->type_name("DIR")
@@ -49,52 +26,58 @@ void StoreFlags::Declare(CLI::App* app) {
 }
 
 void StoreFlags::DeclareLimits(CLI::App* app) {
-  AddBytes(app, "--body-bytes-max", &options_.body_bytes_max,
-           "largest body of a message");
-  AddBytes(app, "--properties-bytes-max", &options_.properties_bytes_max,
-           "largest tag, keys and properties together");
-  AddNumber(app, "--delay-ms-max", &options_.delay_ms_max, "MS",
-            "longest delay");
-  AddBytes(app, "--unsynced-bytes-max", &options_.unsynced_bytes_max,
-           "puts that wait to become durable");
-  AddBytes(app, "--preload-bytes-max", &options_.preload_bytes_max,
-           "index entries held in memory");
-  AddNumber(app, "--open-segments-max", &options_.open_segments_max, "N",
-            "hours with open files");
-  AddBytes(app, "--append-buffer-bytes-max", &options_.append_buffer_bytes_max,
-           "writes of hour files held back");
-  AddNumber(app, "--open-topics-max", &options_.open_topics_max, "N",
-            "topics with open files");
-  AddNumber(app, "--late-messages-max", &options_.late_messages_max, "N",
-            "late messages that wait for delivery");
-  AddBytes(app, "--disk-reserve-bytes", &options_.disk_reserve_bytes,
-           "disk space kept free of puts");
+  NumberFlags limits(app, kLimitsGroup);
+  limits.Bytes("--body-bytes-max", &options_.body_bytes_max,
+               "largest body of a message");
+  limits.Bytes("--properties-bytes-max", &options_.properties_bytes_max,
+               "largest tag, keys and properties together");
+  limits.Number("--delay-ms-max", &options_.delay_ms_max, "MS",
+                "longest delay");
+  limits.Bytes("--unsynced-bytes-max", &options_.unsynced_bytes_max,
+               "puts that wait to become durable");
+  limits.Bytes("--preload-bytes-max", &options_.preload_bytes_max,
+               "index entries held in memory");
+  limits.Number("--open-segments-max", &options_.open_segments_max, "N",
+                "hours with open files");
+  limits.Bytes("--append-buffer-bytes-max", &options_.append_buffer_bytes_max,
+               "writes of hour files held back");
+  limits.Number("--open-topics-max", &options_.open_topics_max, "N",
+                "topics with open files");
+  limits.Number("--late-messages-max", &options_.late_messages_max, "N",
+                "late messages that wait for delivery");
+  limits.Number(
+      "--group-marks-max", &options_.group_marks_max, "N",
+      "ranges acknowledged, and messages counted, of one group behind "
+      "the first message that it has not acknowledged");
+  limits.Bytes("--disk-reserve-bytes", &options_.disk_reserve_bytes,
+               "disk space kept free of puts");
 }
 
 void StoreFlags::DeclareTuning(CLI::App* app) {
-  AddNumber(app, "--sync-interval-ms", &options_.sync_interval_ms, "MS",
-            "with --sync interval: time between syncs");
-  AddNumber(app, "--checkpoint-interval-ms", &options_.checkpoint_interval_ms,
-            "MS", "time between checkpoints");
-  AddBytes(app, "--checkpoint-log-bytes", &options_.checkpoint_log_bytes,
-           "... or this much log");
-  AddNumber(app, "--batch-messages-max", &options_.batch_messages_max, "N",
-            "messages delivered in one batch");
-  AddBytes(app, "--batch-bytes-max", &options_.batch_bytes_max,
-           "bytes delivered in one batch");
-  AddNumber(app, "--preload-ahead-ms", &options_.preload_ahead_ms, "MS",
-            "how far ahead of their time messages are loaded");
-  AddNumber(app, "--preload-workers", &options_.preload_workers, "N",
-            "threads that load them");
-  AddBytes(app, "--log-segment-bytes", &options_.log_segment_bytes,
-           "size of a commit-log file");
+  NumberFlags limits(app, kLimitsGroup);
+  limits.Number("--sync-interval-ms", &options_.sync_interval_ms, "MS",
+                "with --sync interval: time between syncs");
+  limits.Number("--checkpoint-interval-ms", &options_.checkpoint_interval_ms,
+                "MS", "time between checkpoints");
+  limits.Bytes("--checkpoint-log-bytes", &options_.checkpoint_log_bytes,
+               "... or this much log");
+  limits.Number("--batch-messages-max", &options_.batch_messages_max, "N",
+                "messages delivered in one batch");
+  limits.Bytes("--batch-bytes-max", &options_.batch_bytes_max,
+               "bytes delivered in one batch");
+  limits.Number("--preload-ahead-ms", &options_.preload_ahead_ms, "MS",
+                "how far ahead of their time messages are loaded");
+  limits.Number("--preload-workers", &options_.preload_workers, "N",
+                "threads that load them");
+  limits.Bytes("--log-segment-bytes", &options_.log_segment_bytes,
+               "size of a commit-log file");
   app->add_flag("--direct-io,!--no-direct-io", options_.direct_io,
                 "write the commit log past the page cache (default)")
       ->group(kLimitsGroup);
-  AddNumber(app, "--retention-ms", &options_.retention_ms, "MS",
-            "how long commit-log files are kept");
-  AddBytes(app, "--retention-bytes", &options_.retention_bytes,
-           "how much commit log is kept; 0: any");
+  limits.Number("--retention-ms", &options_.retention_ms, "MS",
+                "how long commit-log files are kept");
+  limits.Bytes("--retention-bytes", &options_.retention_bytes,
+               "how much commit log is kept; 0: any");
   app->add_flag("--retain-for-groups,!--no-retain-for-groups",
                 options_.retain_for_groups,
                 "keep log files that a consumer has still to read (default)")

@@ -87,6 +87,17 @@ TEST(Settings, FifoGroupsAreNamed) {
   EXPECT_TRUE(fifo());
 }
 
+TEST(Settings, WhoKeepsTheOrderOfMessageGroups) {
+  FrontOptions options;
+  EXPECT_TRUE(KeepsOrder("bills", true, options));  // simple consumers ask
+  EXPECT_FALSE(KeepsOrder("bills", false, options));
+  options.unordered_groups = {"bill*"};
+  EXPECT_FALSE(KeepsOrder("bills", true, options));
+  EXPECT_TRUE(KeepsOrder("orders", true, options));
+  options.fifo_groups = {"bills"};
+  EXPECT_FALSE(KeepsOrder("bills", true, options));  // it is the stronger word
+}
+
 TEST(Settings, KindsThatAreNotServedAreRefused) {
   proto::Settings settings;
   EXPECT_TRUE(CheckSettings(settings).ok());
