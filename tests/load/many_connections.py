@@ -39,6 +39,7 @@ ATTEMPTS_MAX = 3
 POISON = 20
 # Files that a server may have opened meanwhile for itself: hours, queues.
 OWN_FILES_MAX = 300
+# With cores to spare it is some tens of milliseconds.
 BOUND_MS = 1000
 
 
@@ -62,7 +63,7 @@ class Trial:
         process = self.start(
             "lateness", "-topic", f"innocent-{name}", "-group",
             f"innocent-{name}", "-rate", 100, "-seconds",
-            self.arguments.seconds, "-lead-ms", 4000, "-producers", 1,
+            self.arguments.seconds, "-lead-ms", 8000, "-producers", 1,
             "-in-flight", 4, "-consumers", 1, "-loops", 4, "-ackers", 8)
         process.stdin.close()
         lines = process.stdout.read().splitlines()

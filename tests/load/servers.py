@@ -58,6 +58,8 @@ def wait_for_port(port, process, log):
 class Server:
     """What both have in common. `processes` are all that serve."""
 
+    slow_start = 1  # how much longer than others it warms up
+
     def __init__(self, directory):
         self.directory = pathlib.Path(directory).resolve()
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -177,6 +179,8 @@ class RocketMq(Server):
     That is the proxy's LOCAL mode: no call goes between proxy and broker over
     the network, which is the cheapest of RocketMQ's ways to be deployed.
     """
+
+    slow_start = 10
 
     def __init__(self, jars, directory, flush="SYNC_FLUSH", precision_ms=1000,
                  heap="4g"):

@@ -171,9 +171,9 @@ func badCommand(flags *flag.FlagSet) func() (any, error) {
 			}
 			return "bad-" + *mode
 		}
-		// The group must be there before the messages.
+		// The group, named as its topic, must be there before the messages.
 		if *mode != "topics" {
-			_, _ = rawReceive(client, topic(0), "bad", "bad@1@0@1", 1, time.Second, time.Minute)
+			_, _ = rawReceive(client, topic(0), topic(0), "bad@1@0@1", 1, time.Second, time.Minute)
 		}
 		failures := putMany(client, *count, topic, *mode)
 		fmt.Println("{\"ready\": true}")
@@ -190,7 +190,7 @@ func badCommand(flags *flag.FlagSet) func() (any, error) {
 			if *mode == "slow" {
 				batch, invisible = 1, time.Minute
 			}
-			got, _ := rawReceive(client, topic(0), "bad", "bad@1@0@1", batch, time.Second, invisible)
+			got, _ := rawReceive(client, topic(0), topic(0), "bad@1@0@1", batch, time.Second, invisible)
 			for _, message := range got {
 				received++
 				attempts = max(attempts, message.GetSystemProperties().GetDeliveryAttempt())
@@ -201,7 +201,7 @@ func badCommand(flags *flag.FlagSet) func() (any, error) {
 			}
 		}
 		if *mode == "poison" {
-			dead, _ := rawReceive(client, "%DLQ%bad", "undertaker", "bad@1@0@1", 32,
+			dead, _ := rawReceive(client, "%DLQ%"+topic(0), "undertaker", "bad@1@0@1", 32,
 				3*time.Second, time.Minute)
 			result["dead_letters"] = len(dead)
 		}
@@ -213,7 +213,7 @@ func badCommand(flags *flag.FlagSet) func() (any, error) {
 func ack(client v2.MessagingServiceClient, topic string, message *v2.Message) {
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "x-mq-client-id", "bad@1@0@1")
 	system := message.GetSystemProperties()
-	_, _ = client.AckMessage(ctx, &v2.AckMessageRequest{Group: resource("bad"),
+	_, _ = client.AckMessage(ctx, &v2.AckMessageRequest{Group: resource(topic),
 		Topic: resource(topic), Entries: []*v2.AckMessageEntry{{
 			MessageId: system.GetMessageId(), ReceiptHandle: system.GetReceiptHandle()}}})
 }
