@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "broker/program/command.h"
 #include "broker/program/intake.h"
+#include "broker/program/property_flag.h"
 #include "broker/program/store_flags.h"
 #include "broker/text/json_text.h"
 #include "broker/text/text.h"
@@ -47,21 +48,6 @@ std::optional<InputError> SetBody(const MessageFlags& flags, Message* message) {
   return InputError{0, "--body-base64",
                     Concat(Quoted(flags.body_base64), " is not base64"),
                     R"(base64, such as "aGVsbG8=")"};
-}
-
-std::optional<InputError> SetProperties(const MessageFlags& flags,
-                                        Message* message) {
-  for (const std::string& property : flags.properties) {
-    const size_t equals = property.find('=');
-    if (equals == std::string::npos) {
-      return InputError{0, "--property",
-                        Concat(Quoted(property), " has no value"),
-                        "NAME=VALUE"};
-    }
-    message->properties.emplace_back(property.substr(0, equals),
-                                     property.substr(equals + 1));
-  }
-  return std::nullopt;
 }
 
 class PutCommand final : public Command {
@@ -138,7 +124,7 @@ class PutCommand final : public Command {
     message->tag = flags_.tag;
     message->keys = flags_.keys;
     if (auto error = SetBody(flags_, message)) return error;
-    if (auto error = SetProperties(flags_, message)) return error;
+    if (auto error = AddProperties(flags_.properties, message)) return error;
     if (auto error = CheckLimits(*message, limits)) return error;
     DueFields due;
     if (delay_->count() > 0) due.delay = flags_.delay;

@@ -9,6 +9,7 @@
 #include "broker/id_maker.h"
 #include "broker/program/client_flags.h"
 #include "broker/program/command.h"
+#include "broker/program/property_flag.h"
 #include "broker/program/send_queue.h"
 #include "broker/program/store_flags.h"
 #include "broker/text/json_lines.h"
@@ -60,16 +61,7 @@ std::optional<InputError> MakeMessage(const SendFlags& flags, int64_t now_ms,
   message->tag = flags.tag;
   message->keys = flags.keys;
   message->body = absl::StrJoin(flags.body, " ");
-  for (const std::string& property : flags.properties) {
-    const size_t equals = property.find('=');
-    if (equals == std::string::npos) {
-      return InputError{0, "--property",
-                        Concat(Quoted(property), " has no value"),
-                        "NAME=VALUE"};
-    }
-    message->properties.emplace_back(property.substr(0, equals),
-                                     property.substr(equals + 1));
-  }
+  if (auto error = AddProperties(flags.properties, message)) return error;
   if (auto error = CheckLimits(*message, kLimits)) return error;
   DueFields due;
   if (!flags.in.empty()) due.delay = flags.in;

@@ -60,6 +60,27 @@ class OpenStoreTest : public testing::Test {
     return {};
   }
 
+  // Large ones: the log has several files then.
+  void PutSixty() {
+    const std::string body(20'000, 'x');
+    for (int i = 0; i < 60; ++i) box_.Put(body, box_.InMs(3'600'000));
+  }
+  std::vector<std::string> LogNames() {
+    std::vector<std::string> names = box_.Names(box_.dir / kLogDirName);
+    std::erase_if(names, [](const std::string& n) { return n.size() < 20; });
+    return names;
+  }
+
+  // As damage, saying `text`, each time; and nothing is changed by it.
+  void ExpectDamage(const std::string& text) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const absl::Status status = box_.TryOpen();
+      EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+      EXPECT_THAT(TextOf(status), HasSubstr(text));
+      EXPECT_THAT(TextOf(status), HasSubstr("recover verify"));
+    }
+  }
+
   void Flip(const Path& path, size_t at) {
     std::string bytes = box_.fs->Content(path);
     ASSERT_LT(at, bytes.size());
@@ -261,22 +282,15 @@ TEST_F(OpenStoreTest, RefusesAMissingBeginOfTheLogThatIsNeeded) {
   box_.Put("due in the second that lasts", box_.InMs(300));
   box_.Put("due later in it", box_.InMs(900));
   box_.Advance(500);
-  const std::string body(20'000, 'x');
-  for (int i = 0; i < 60; ++i) box_.Put(body, box_.InMs(3'600'000));
+  PutSixty();
   ASSERT_TRUE(box_.store->Close().ok());
   box_.store.reset();
-  std::vector<std::string> names = box_.Names(box_.dir / kLogDirName);
-  std::erase_if(names, [](const std::string& n) { return n.size() < 20; });
+  const auto names = LogNames();
   ASSERT_GE(names.size(), 3u);
   const Path first = box_.dir / kLogDirName / names.front();
   const std::string bytes = box_.fs->Content(first);
   ASSERT_TRUE(box_.fs->Remove(first).ok());
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const absl::Status status = box_.TryOpen();
-    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-    EXPECT_THAT(TextOf(status), HasSubstr("begins with " + names[1]));
-    EXPECT_THAT(TextOf(status), HasSubstr("recover verify"));
-  }
+  ExpectDamage("begins with " + names[1]);
   // The refusal changed nothing: with the file back, the store opens.
   box_.fs->SetContent(first, bytes);
   box_.Open();
@@ -287,10 +301,8 @@ TEST_F(OpenStoreTest, RefusesAMissingBeginOfTheLogThatIsNeeded) {
 
 TEST_F(OpenStoreTest, RefusesAMissingLogFileInTheMiddle) {
   box_.Open();
-  const std::string body(20'000, 'x');
-  for (int i = 0; i < 60; ++i) box_.Put(body, box_.InMs(3'600'000));
-  std::vector<std::string> names = box_.Names(box_.dir / kLogDirName);
-  std::erase_if(names, [](const std::string& n) { return n.size() < 20; });
+  PutSixty();
+  const auto names = LogNames();
   ASSERT_GE(names.size(), 3u);
   box_.Crash(100);
   ASSERT_TRUE(box_.fs->Remove(box_.dir / kLogDirName / names[1]).ok());
@@ -303,22 +315,15 @@ TEST_F(OpenStoreTest, RefusesAMissingLogFileInTheMiddle) {
 // but to build everything again from it would lose the rest without a word.
 TEST_F(OpenStoreTest, RefusesAMissingLogFileAtTheEnd) {
   box_.Open();
-  const std::string body(20'000, 'x');
-  for (int i = 0; i < 60; ++i) box_.Put(body, box_.InMs(3'600'000));
+  PutSixty();
   ASSERT_TRUE(box_.store->Close().ok());
   box_.store.reset();
-  std::vector<std::string> names = box_.Names(box_.dir / kLogDirName);
-  std::erase_if(names, [](const std::string& n) { return n.size() < 20; });
+  const auto names = LogNames();
   ASSERT_GE(names.size(), 3u);
   const Path last = box_.dir / kLogDirName / names.back();
   const std::string bytes = box_.fs->Content(last);
   ASSERT_TRUE(box_.fs->Remove(last).ok());
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const absl::Status status = box_.TryOpen();
-    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
-    EXPECT_THAT(TextOf(status), HasSubstr("the checkpoint knows that the log"));
-    EXPECT_THAT(TextOf(status), HasSubstr("recover verify"));
-  }
+  ExpectDamage("the checkpoint knows that the log");
   // The refusal changed nothing: with the file back, the store opens.
   box_.fs->SetContent(last, bytes);
   box_.Open();
