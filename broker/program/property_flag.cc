@@ -1,5 +1,6 @@
 #include "broker/program/property_flag.h"
 
+#include "broker/text/json_text.h"
 #include "broker/text/text.h"
 
 namespace hourglass {
