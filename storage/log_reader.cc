@@ -1,6 +1,7 @@
 #include "storage/log_reader.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,9 +16,14 @@ class LogReader::Impl {
       : fs_(fs), dir_(std::move(dir)), id_(id), known_durable_(known_durable) {}
 
   absl::Status Seek(LogOffset from) {
-    failure_ = DoSeek(from);
+    failure_ = DoSeek(from, /*exact=*/true);
     return failure_;
   }
+  absl::Status SeekGroup(LogOffset near) {
+    failure_ = DoSeek(near, /*exact=*/false);
+    return failure_;
+  }
+  void StopAt(LogOffset end) { stop_at_ = end; }
   absl::StatusOr<bool> Next(LogRecord* record);
 
   LogOffset end() const { return position_; }
@@ -45,7 +51,7 @@ class LogReader::Impl {
   absl::Status Beyond(LogOffset from) const;
   absl::Status CheckNotBeyondFiles(LogOffset from) const;
 
-  absl::Status DoSeek(LogOffset from);
+  absl::Status DoSeek(LogOffset from, bool exact);
   absl::Status SeekInFile(LogOffset from);
   absl::StatusOr<LogOffset> GroupAtOrBefore(LogOffset from);
   absl::Status SkipRecordsBefore(LogOffset from);
@@ -54,6 +60,7 @@ class LogReader::Impl {
   const Path dir_;
   const StoreId id_;
   const LogOffset known_durable_;
+  LogOffset stop_at_ = LogOffset(std::numeric_limits<uint64_t>::max());
 
   std::vector<LogOffset> bases_;
   size_t index_ = 0;  // of file_ in bases_
@@ -163,7 +170,7 @@ absl::Status LogReader::Impl::CheckNotPastPreviousEnd(bool whole) {
 }
 
 absl::StatusOr<bool> LogReader::Impl::NextGroup() {
-  if (at_end_) return false;
+  if (at_end_ || position_ >= stop_at_) return false;
   group_.records.clear();
   next_record_ = 0;
   ASSIGN_OR_RETURN(bool whole, file_->ReadGroup(position_, &group_));
@@ -242,7 +249,7 @@ absl::Status LogReader::Impl::CheckNotBeyondFiles(LogOffset from) const {
              : absl::OutOfRangeError(text);
 }
 
-absl::Status LogReader::Impl::DoSeek(LogOffset from) {
+absl::Status LogReader::Impl::DoSeek(LogOffset from, bool exact) {
   at_end_ = torn_ = false;
   group_.records.clear();
   next_record_ = 0;
@@ -263,7 +270,10 @@ absl::Status LogReader::Impl::DoSeek(LogOffset from) {
   if (next_header_ && from >= next_header_->previous_end) {
     return EnterFile(index_ + 1);
   }
-  return SeekInFile(from);
+  if (exact) return SeekInFile(from);
+  ASSIGN_OR_RETURN(position_, GroupAtOrBefore(from));
+  group_.records.clear();
+  return absl::OkStatus();
 }
 
 LogReader::LogReader(FileSystem* fs, Path dir, const StoreId& id,
@@ -272,6 +282,10 @@ LogReader::LogReader(FileSystem* fs, Path dir, const StoreId& id,
 LogReader::~LogReader() = default;
 
 absl::Status LogReader::Seek(LogOffset from) { return impl_->Seek(from); }
+absl::Status LogReader::SeekGroup(LogOffset near) {
+  return impl_->SeekGroup(near);
+}
+void LogReader::StopAt(LogOffset end) { impl_->StopAt(end); }
 absl::StatusOr<bool> LogReader::Next(LogRecord* record) {
   return impl_->Next(record);
 }

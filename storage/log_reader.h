@@ -46,6 +46,11 @@ class LogReader {
   // DATA_LOSS / FAILED_PRECONDITION if files are missing, foreign, or of
   // another version.
   absl::Status Seek(LogOffset from);
+  // The same to whatever offset: goes to the group around it, or before it.
+  absl::Status SeekGroup(LogOffset near);
+  // Next ends at the first group at or behind `end`: of a log that is being
+  // written, where it is durable.
+  void StopAt(LogOffset end);
 
   // True and a record, whose payload stays valid until the next call; false
   // at the end of the log.

@@ -12,20 +12,28 @@ listen=${LISTEN:-127.0.0.1:8081}
 admin=${ADMIN:-127.0.0.1:8082}
 mkdir -p "$(dirname "$data")"
 
-"$hourglass" serve --data "$data" --listen "$listen" --admin "$admin" &
+said=$(mktemp)
+"$hourglass" serve --data "$data" --listen "$listen" --admin "$admin" >"$said" &
 server=$!
 stop() {
   trap - INT TERM EXIT
   kill "$server" 2>/dev/null || true
   wait "$server" || true
+  rm -f "$said"
 }
 trap stop INT TERM EXIT
 
-for ((tries = 0; tries < 100; ++tries)); do
-  kill -0 "$server" 2>/dev/null || wait "$server"
-  if "$hourglass" topics --admin "http://$admin" >/dev/null 2>&1; then break; fi
+# Not by asking the address: somebody else's server may be there.
+until grep -q "listening on" "$said"; do
+  kill -0 "$server" 2>/dev/null || {
+    wait "$server" || code=$?
+    echo "It did not start. To have it elsewhere:" \
+         "LISTEN=127.0.0.1:9081 ADMIN=127.0.0.1:9082 make run"
+    exit "$code"
+  }
   sleep 0.1
 done
+cat "$said"
 
 echo
 echo "\$ $hourglass send hello 'it is time' --in 5s"

@@ -80,6 +80,23 @@ void DedupeWindow::End(std::string_view topic, std::string_view id,
   for (Waiter& waiter : waiters) waiter(result);
 }
 
+void DedupeWindow::Restore(std::string_view topic, std::string_view id,
+                           int64_t ended_ms, const PutResult& put) {
+  if (window_ms_ == 0) return;
+  const std::string key = KeyOf(topic, id);
+  Shard& shard = ShardOf(key);
+  MutexLock lock(&shard.mu);
+  const auto [at, is_new] = shard.entries.try_emplace(key);
+  Entry& entry = at->second;
+  entry.handle = put.handle;
+  entry.offset = put.offset;
+  if (!is_new) return;
+  entry.ended = true;
+  entry.ended_ms = ended_ms;
+  shard.ended.push_back(&at->first);
+  Forget(&shard, ended_ms);
+}
+
 size_t DedupeWindow::size() const {
   size_t size = 0;
   for (const Shard& shard : shards_) {

@@ -12,9 +12,11 @@
 //
 // A first that failed is forgotten: the next try is a first again.
 //
-// Limitations: memory only. A message that was put just before the process
-// was killed, and is sent again after the restart, is put twice. At more than
-// entries_max sends in window_ms the oldest are forgotten early.
+//   window.Restore(topic, id, written_ms, put);  // at the start, in log order
+//
+// Limitations: it lies in memory. After a restart it knows what Restore was
+// told: the newest puts of the commit log. At more than entries_max sends in
+// window_ms the oldest are forgotten early.
 //
 // Threads: any. `waiter` runs in the thread that calls End.
 //
@@ -53,6 +55,11 @@ class DedupeWindow {
   // Exactly once for each kFirst.
   void End(std::string_view topic, std::string_view id, int64_t now_ms,
            const absl::StatusOr<PutResult>& result);
+
+  // What was put before the window was there. Before the first Begin; later
+  // ones of an id win.
+  void Restore(std::string_view topic, std::string_view id, int64_t ended_ms,
+               const PutResult& put);
 
   size_t size() const;
 

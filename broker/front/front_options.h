@@ -65,6 +65,9 @@ struct FrontOptions {
   // --- a send that is tried again with the same id ---
   int64_t dedupe_window_ms = 600'000;
   size_t dedupe_entries_max = 500'000;  // some 150 bytes each
+  // How much of the newest commit log is read at the start to know the sends
+  // before it: 64 MiB are about 40 ms.
+  size_t dedupe_restore_bytes_max = 64u << 20;
 
   // --- transactions ---
   int64_t transaction_check_ms = 30'000;  // unless the message says another

@@ -62,6 +62,10 @@ class FrontServerImpl final : public FrontServer {
     FrontParts parts{store_,         groups_.get(), clock_,      &topics_,
                      config_.access, config_.host,  config_.port};
     service_ = std::make_unique<FrontService>(parts, config_.options);
+    if (config_.file_system != nullptr) {
+      restored_ =
+          service_->RestoreSends(config_.file_system, config_.store_dir);
+    }
     RETURN_IF_ERROR(StartServer());
     ListenerHooks hooks;
     hooks.tls = HandTo(tls_.get());
@@ -73,6 +77,7 @@ class FrontServerImpl final : public FrontServer {
   }
 
   int port() const override { return listener_->port(); }
+  const absl::Status& restored() const override { return restored_; }
   std::vector<GroupState> Groups() override { return groups_->List(); }
 
   // In this order: no new connections; waiting calls are answered; what is
@@ -132,6 +137,7 @@ class FrontServerImpl final : public FrontServer {
   Clock* const clock_;
   const FrontServerConfig config_;
   Topics topics_;
+  absl::Status restored_;
   std::unique_ptr<ConsumerGroups> groups_;
   std::unique_ptr<FrontService> service_;
   std::unique_ptr<Acceptor> tls_, plaintext_;

@@ -30,6 +30,7 @@
 #include "broker/groups/consumer_groups.h"
 #include "hourglass/clock.h"
 #include "hourglass/delay_store.h"
+#include "hourglass/file_system.h"
 
 namespace hourglass {
 
@@ -43,6 +44,10 @@ struct FrontServerConfig {
   FrontOptions options;
   GroupOptions groups;
   CallObserver* observer = nullptr;  // outlives the server
+  // Where the store's log is, to know sends from before the start; null: only
+  // those since then are known.
+  FileSystem* file_system = nullptr;
+  Path store_dir;
   // Null: whoever calls is let in. The caller's; outlives the server.
   const AccessControl* access = nullptr;
 };
@@ -54,6 +59,8 @@ class FrontServer {
   virtual ~FrontServer() = default;
 
   virtual int port() const = 0;
+  // Not OK: why sends from before the start are not all known.
+  virtual const absl::Status& restored() const = 0;
   // Not after Stop.
   virtual std::vector<GroupState> Groups() = 0;
   virtual void Stop() = 0;

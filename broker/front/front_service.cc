@@ -3,10 +3,12 @@
 #include <utility>
 
 #include "broker/front/ack_call.h"
+#include "broker/front/message_form.h"
 #include "broker/front/names.h"
 #include "broker/front/proto_time.h"
 #include "broker/front/receive_terms.h"
 #include "broker/front/settings.h"
+#include "broker/recent_puts.h"
 #include "broker/text.h"
 
 namespace hourglass {
@@ -19,6 +21,15 @@ constexpr int64_t kScanMs = 250;
 constexpr int64_t kShortestWaitMs = 1000;
 // More groups are never in use (groups_max).
 constexpr size_t kGroupsKnownMax = 1u << 20;
+
+// The topic that a client named; a half message stands in one of its own.
+std::string_view TopicOf(const MessageView& message) {
+  if (message.topic != kHalfTopic) return message.topic;
+  for (const auto& [name, value] : message.properties) {
+    if (name == kHalfTopicProperty) return value;
+  }
+  return message.topic;
+}
 
 // Answers with the verdict and nothing else.
 template <typename Response>
@@ -72,6 +83,21 @@ void FrontService::Stop() {
   timers_.Stop();
   polls_.CancelAll();
   for (const auto& stream : clients_.Streams()) stream->Close();
+}
+
+absl::Status FrontService::RestoreSends(FileSystem* file_system,
+                                        const Path& store_dir) {
+  RecentPutsQuery query;
+  query.file_system = file_system;
+  query.dir = store_dir;
+  query.since_ms = parts_.clock->NowMs() - options_.dedupe_window_ms;
+  query.bytes_max = options_.dedupe_restore_bytes_max;
+  query.until = parts_.store->Stats().log_durable;
+  return ReadRecentPuts(
+      query, [this](const MessageView& message, const PutResult& put,
+                    int64_t written_ms) {
+        dedupe_.Restore(TopicOf(message), message.id, written_ms, put);
+      });
 }
 
 void FrontService::ScanTransactions() {

@@ -70,6 +70,10 @@ class FrontService final : public proto::MessagingService::CallbackService,
   FrontService(const FrontParts& parts, const FrontOptions& options);
   ~FrontService() override;
 
+  // Reads the end of the store's log, so that sends from before the start are
+  // known when they are tried again. Before the first call.
+  absl::Status RestoreSends(FileSystem* file_system, const Path& store_dir);
+
   // Ends what waits. gRPC's server is shut down after it.
   void Stop();
 

@@ -129,11 +129,17 @@ class ServeCommand final : public Command {
     SayIfOpenToAll(&log.events());
     log.Watch(store, store_.data());
     config->observer = &log;
+    config->file_system = console.file_system;
+    config->store_dir = store_.data();
     ASSIGN_OR_RETURN(
         config->certificate,
         CertificateOf(flags_, console, store_.data(), config->host));
     ASSIGN_OR_RETURN(const auto server,
                      FrontServer::Start(store, console.clock, *config));
+    if (!server->restored().ok()) {
+      log.events().Warning("sends_not_known",
+                           {{"why", MessageOf(server->restored())}});
+    }
     AdminApi api(
         store, [&server] { return server->Groups(); }, console.clock, options,
         flags_.Admin()->value_or(AdminOptions()));

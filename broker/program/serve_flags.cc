@@ -167,6 +167,9 @@ void ServeFlags::DeclareMessages(CLI::App* app) {
                 "how long a send is known by its id; 0: not");
   limits.Number("--dedupe-entries-max", &front_.dedupe_entries_max, "N",
                 "sends known by their ids");
+  limits.Bytes("--dedupe-restore-bytes-max", &front_.dedupe_restore_bytes_max,
+               "how much of the newest log is read at the start, to know the "
+               "sends before it");
   limits.Number("--transaction-check-ms", &front_.transaction_check_ms, "MS",
                 "when the producer of a half message is asked");
   limits.Number("--transaction-check-ms-max", &front_.transaction_check_ms_max,

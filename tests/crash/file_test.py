@@ -22,6 +22,7 @@ import trial
 
 FLAGS = trial.SMALL_FILES
 LOG_FILE_BYTES = 256 << 10
+LOG_FILES_MIN = 5
 REPAIR = ["--in-place", "--log-segment-bytes", "16MiB"]
 
 MISSING, FOREIGN, OLDER = "missing", "another store's", "an older copy"
@@ -64,14 +65,34 @@ class Stores:
     def __init__(self, part):
         self.part = part
         self.first = part.trial()
-        self.fill(self.first)
+        # On a slow machine one life does not fill many files.
+        while len(self.log_files(self.first)) < LOG_FILES_MIN:
+            self.fill(self.first)
         self.older = os.path.join(part.place(), "store")
         shutil.copytree(self.first.store, self.older)
         self.fill(self.first)
         self.fill_last_log_file(self.first)
         self.other = part.trial()
-        for _ in range(3):  # longer than the first, whatever the pace
+        # Longer than the first: shorter files count as missing.
+        while self.shortest_queue(self.other) <= self.longest_queue(self.first):
             self.fill(self.other)
+        while len(self.log_files(self.other)) < LOG_FILES_MIN:
+            self.fill(self.other)
+
+    @staticmethod
+    def log_files(made):
+        return glob.glob(os.path.join(made.store, "commitlog", "*.log"))
+
+    @staticmethod
+    def queue_sizes(made):
+        return [os.path.getsize(path) for path in
+                glob.glob(os.path.join(made.store, "queues", "*", "*"))]
+
+    def shortest_queue(self, made):
+        return min(self.queue_sizes(made), default=0)
+
+    def longest_queue(self, made):
+        return max(self.queue_sizes(made), default=0)
 
     def fill(self, made):
         """Delivered ones, and some of the next hours; killed."""

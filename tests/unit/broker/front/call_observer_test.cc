@@ -130,7 +130,7 @@ TEST_F(CallObserverTest, RefusalsAreToldAndAnswersAreNot) {
   EXPECT_THAT(told_.Take(), ElementsAre("SendMessage ILLEGAL_TOPIC c1"));
   Send("good", "");
   EXPECT_THAT(told_.Take(), ElementsAre("SendMessage CLIENT_ID_REQUIRED "));
-  Receive("a > 5");
+  Receive("a >");
   EXPECT_THAT(told_.Take(),
               ElementsAre("ReceiveMessage ILLEGAL_FILTER_EXPRESSION c1"));
 }

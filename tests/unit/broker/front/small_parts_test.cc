@@ -118,6 +118,27 @@ TEST(DedupeWindow, AFailureIsForgotten) {
   EXPECT_EQ(w.Begin("a", 0), DedupeWindow::kFirst);
 }
 
+TEST(DedupeWindow, WhatWasPutBeforeIsKnown) {
+  Window w;
+  w.window.Restore("t", "a", 0, ResultAt(512));
+  w.window.Restore("t", "b", 500, ResultAt(1024));
+  w.window.Restore("t", "a", 700, ResultAt(2048));  // it was moved
+  EXPECT_EQ(w.Begin("b", 1400), DedupeWindow::kKnown);
+  EXPECT_EQ(w.known.offset, LogOffset(1024));
+  // A move makes it no younger.
+  EXPECT_EQ(w.Begin("a", 1400), DedupeWindow::kFirst);
+  EXPECT_EQ(w.Begin("b", 1500), DedupeWindow::kFirst);
+}
+
+TEST(DedupeWindow, WhatIsRestoredIsBounded) {
+  Window w;
+  for (int i = 0; i < 10'000; ++i) {
+    w.window.Restore("t", std::to_string(i), i / 100, ResultAt(512));
+  }
+  EXPECT_LE(w.window.size(), 1600u + 16);
+  EXPECT_EQ(w.Begin("9999", 100), DedupeWindow::kKnown);
+}
+
 TEST(DedupeWindow, TopicsAreApart) {
   Window w;
   EXPECT_EQ(w.Begin("a", 0), DedupeWindow::kFirst);
