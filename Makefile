@@ -6,7 +6,8 @@ JOBS  ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .PHONY: help deps clang configure build run demo test bench bench-wheels \
         bench-rocketmq simulate crash kill-clients many-connections asan \
-        tsan fuzz format check-format check-headers tidy install package clean
+        asan-front tsan fuzz format check-format check-headers tidy install \
+        package clean
 
 help:
 	@echo "Hourglass: messages that must be delivered later."
@@ -24,6 +25,7 @@ help:
 	@echo "  make many-connections  11 000 of them, and consumers that do harm"
 	@echo
 	@echo "  make asan     unit and model tests under AddressSanitizer and UBSan"
+	@echo "  make asan-front  the same for the server, with malformed calls"
 	@echo "  make tsan     unit and model tests under ThreadSanitizer"
 	@echo "  make fuzz     fuzz every parser, SECONDS=60 each"
 	@echo "  make format   clang-format every source file"
@@ -103,7 +105,7 @@ many-connections: build
 	@tests/load/many_connections.py --program $(BUILD)/hourglass \
 	  --work $(BUILD)/load
 
-asan tsan: deps
+asan asan-front tsan: deps
 	@tools/run_sanitizer.sh $@ $(JOBS)
 
 fuzz: deps
@@ -133,4 +135,5 @@ package: build
 	@echo "==> Next, as root: apt install ./$(BUILD)/package/hourglass_*.deb"
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-tidy data
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-asan-front $(BUILD)-tsan \
+	  $(BUILD)-tidy data

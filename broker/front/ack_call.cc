@@ -10,9 +10,9 @@ namespace hourglass {
 namespace {
 
 struct Join {
-  std::atomic<int> left;
-  proto::AckMessageResponse* response;
-  absl::AnyInvocable<void()> done;
+  Join(int left, proto::AckMessageResponse* response,
+       absl::AnyInvocable<void()> done)
+      : left(left), response(response), done(std::move(done)) {}
 
   void End(int entry, const absl::Status& status) {
     *response->mutable_entries(entry)->mutable_status() =
@@ -28,6 +28,10 @@ struct Join {
     *response->mutable_status() = ToProto(joint.Get());
     done();
   }
+
+  std::atomic<int> left;
+  proto::AckMessageResponse* response;
+  absl::AnyInvocable<void()> done;
 };
 
 }  // namespace

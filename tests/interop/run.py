@@ -128,14 +128,15 @@ PREPARE = {"python": prepare_python, "node": prepare_node, "go": prepare_go,
 class Server:
     """`hourglass serve` on a free port."""
 
-    def __init__(self, program, data, log, *flags):
+    def __init__(self, program, data, log, *flags, environment=None):
         self.data = data
         self.log = open(log, "wb")
         self.process = subprocess.Popen(
             [program, "serve", "--data", data, "--listen", "127.0.0.1:0",
              "--admin", "127.0.0.1:0", *flags,
              "--transaction-check-ms", TRANSACTION_CHECK_MS],
-            stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdout=subprocess.PIPE, stderr=self.log, text=True,
+            env={**os.environ, **(environment or {})})
         self.port = self.wait_for_port()
         threading.Thread(target=self.process.stdout.read, daemon=True).start()
 
