@@ -34,6 +34,7 @@
 namespace hourglass {
 
 class AccessControl;
+class TopicCatalog;
 
 struct FrontServerConfig {
   std::string host = "127.0.0.1";
@@ -45,6 +46,8 @@ struct FrontServerConfig {
   CallObserver* observer = nullptr;  // outlives the server
   // Null: whoever calls is let in. The caller's; outlives the server.
   const AccessControl* access = nullptr;
+  // Null: one that keeps nothing, from the options. Like `access`.
+  const TopicCatalog* topics = nullptr;
 };
 
 class FrontServer {
