@@ -1,5 +1,6 @@
 #include "broker/admin/admin_api.h"
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "broker/admin/http_params.h"
 #include "broker/admin/metrics.h"
 #include "broker/admin/pending_admin.h"
+#include "broker/admin/topic_admin.h"
 #include "broker/text/json_lines.h"
 #include "broker/text/json_text.h"
 #include "broker/text/text.h"
@@ -93,6 +95,26 @@ HttpAnswer BulkAnswer(const BulkResult& result) {
   return Answer(json);
 }
 
+Json KindNames(const TopicKinds& kinds) {
+  Json names = Json::array();
+  for (const TopicKind kind : kinds.List()) {
+    names.push_back(TopicKindName(kind));
+  }
+  return names;
+}
+
+const char* ChangeName(TopicChange change) {
+  switch (change) {
+    case TopicChange::kCreated:
+      return "created";
+    case TopicChange::kChanged:
+      return "changed";
+    case TopicChange::kUnchanged:
+      return "unchanged";
+  }
+  return "";
+}
+
 // "/v1/messages/{name}" against "/v1/messages/A-17": the parts, or nothing.
 std::optional<std::vector<std::string>> Match(std::string_view pattern,
                                               std::string_view path) {
@@ -104,9 +126,12 @@ std::optional<std::vector<std::string>> Match(std::string_view pattern,
       path.remove_prefix(1);
       continue;
     }
+    // An id may have slashes.
+    const bool rest = pattern == "{name}";
     pattern.remove_prefix(pattern.find('}') + 1);
-    const size_t end = pattern.empty() ? path.size() : path.find('/');
-    if (end == 0 || end == path.npos) return std::nullopt;
+    const size_t end =
+        rest ? path.size() : std::min(path.find('/'), path.size());
+    if (end == 0) return std::nullopt;
     parts.emplace_back(path.substr(0, end));
     path.remove_prefix(end);
   }
@@ -129,6 +154,9 @@ struct AdminRoutes {
     DelayStore* store() const { return api->store_; }
     const AdminOptions& options() const { return api->options_; }
     PendingAdmin pending() const { return {store(), options()}; }
+    TopicAdmin topics() const {
+      return {store(), api->groups_, api->topics_, options()};
+    }
     InputLimits limits() const {
       return InputLimits::From(api->store_options_);
     }
@@ -152,6 +180,8 @@ struct AdminRoutes {
   static absl::StatusOr<HttpAnswer> Metrics(Call* call);
   static absl::StatusOr<HttpAnswer> Stats(Call* call);
   static absl::StatusOr<HttpAnswer> Topics(Call* call);
+  static absl::StatusOr<HttpAnswer> PutTopic(Call* call);
+  static absl::StatusOr<HttpAnswer> ForgetTopic(Call* call);
   static absl::StatusOr<HttpAnswer> Groups(Call* call);
   static absl::StatusOr<HttpAnswer> Forecast(Call* call);
   static absl::StatusOr<HttpAnswer> ListMessages(Call* call);
@@ -178,8 +208,24 @@ const std::vector<AdminRoutes::Route>& AdminRoutes::All() {
        &Ready},
       {{"GET", "/metrics", "Numbers for Prometheus", {}, ""}, &Metrics},
       {{"GET", "/v1/stats", "The store's numbers", {}, ""}, &Stats},
-      {{"GET", "/v1/topics", "Topics and their ready messages", {}, ""},
+      {{"GET",
+        "/v1/topics",
+        "Topics, their kinds, their ready messages",
+        {},
+        ""},
        &Topics},
+      {{"PUT",
+        "/v1/topics/{topic}",
+        "Create a topic (201), or change its kinds (200)",
+        {"kinds: as NORMAL+DELAY; without it all"},
+        ""},
+       &PutTopic},
+      {{"DELETE",
+        "/v1/topics/{topic}",
+        "Forget it: 200, or 409 while messages wait; none is removed",
+        {"force: true = also while messages wait"},
+        ""},
+       &ForgetTopic},
       {{"GET", "/v1/groups", "Consumer groups: lag, in flight", {}, ""},
        &Groups},
       {{"GET",
@@ -374,13 +420,42 @@ absl::StatusOr<HttpAnswer> AdminRoutes::Stats(Call* call) {
 
 absl::StatusOr<HttpAnswer> AdminRoutes::Topics(Call* call) {
   Json topics = Json::array();
-  for (const std::string& topic : call->store()->Topics()) {
-    topics.push_back(
-        {{"topic", topic},
-         {"first_ready", call->store()->FirstReady(topic).value()},
-         {"end_of_ready", call->store()->EndOfReady(topic).value()}});
+  for (const TopicState& state : call->topics().List()) {
+    Json one = {{"topic", state.topic},
+                {"first_ready", state.first_ready},
+                {"end_of_ready", state.end_of_ready}};
+    if (call->api->topics_ != nullptr) {
+      const TopicInfo info = state.info.value_or(TopicInfo());
+      one["origin"] = TopicOriginName(info.origin);
+      one["kinds"] = state.info ? KindNames(info.kinds) : Json::array();
+    }
+    topics.push_back(std::move(one));
   }
   return Answer({{"topics", topics}});
+}
+
+absl::StatusOr<HttpAnswer> AdminRoutes::PutTopic(Call* call) {
+  const std::string text = call->params.Text("kinds");
+  RETURN_IF_ERROR(call->params.Unknown());
+  const auto kinds = TopicKinds::Parse(text);
+  if (!kinds.ok()) {
+    return absl::InvalidArgumentError(
+        Concat("kinds: ", MessageOf(kinds.status())));
+  }
+  ASSIGN_OR_RETURN(const TopicChange change,
+                   call->topics().Put(call->parts[0], *kinds));
+  HttpAnswer answer = Answer({{"answer", ChangeName(change)},
+                              {"topic", call->parts[0]},
+                              {"kinds", KindNames(*kinds)}});
+  if (change == TopicChange::kCreated) answer.status = 201;
+  return answer;
+}
+
+absl::StatusOr<HttpAnswer> AdminRoutes::ForgetTopic(Call* call) {
+  ASSIGN_OR_RETURN(const bool force, call->params.Flag("force"));
+  RETURN_IF_ERROR(call->params.Unknown());
+  RETURN_IF_ERROR(call->topics().Forget(call->parts[0], force));
+  return Answer({{"answer", "forgotten"}, {"topic", call->parts[0]}});
 }
 
 absl::StatusOr<HttpAnswer> AdminRoutes::Groups(Call* call) {

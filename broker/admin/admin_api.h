@@ -14,7 +14,7 @@
 //
 //   400 INVALID_ARGUMENT   404 NOT_FOUND   405 wrong method
 //   401 UNAUTHENTICATED   403 PERMISSION_DENIED (with RequireAccess)
-//   409 too late: the message was delivered before
+//   409 too late: the message was delivered before; or the topic is in use
 //   429 RESOURCE_EXHAUSTED   500 DATA_LOSS   503 UNAVAILABLE
 //
 // Ownership: store and clock are the caller's. Threads: Handle from any thread;
@@ -33,6 +33,7 @@
 #include "broker/admin/http_message.h"
 #include "broker/admin/metrics.h"
 #include "broker/groups/consumer_groups.h"
+#include "broker/topics/topic_catalog.h"
 #include "hourglass/clock.h"
 #include "hourglass/delay_store.h"
 #include "hourglass/options.h"
@@ -42,7 +43,7 @@ namespace hourglass {
 // For the description and for tests.
 struct AdminRoute {
   const char* method;
-  const char* path;  // "{name}" stands for one part
+  const char* path;  // "{topic}" stands for one part, "{name}" for the rest
   const char* summary;
   std::vector<const char*> query;  // "name: what it means"
   const char* body;                // "" if it takes none
@@ -57,6 +58,10 @@ class AdminApi {
   // From now on only users with a right to it are answered, but for /healthz
   // and /readyz. Before the first Handle; `access` outlives this.
   void RequireAccess(const AccessControl* access) { access_ = access; }
+
+  // Before the first Handle; `topics` outlives this. Without it topics are
+  // shown without their kinds, and cannot be made.
+  void UseTopics(TopicCatalog* topics) { topics_ = topics; }
 
   HttpAnswer Handle(const HttpRequest& request);
 
@@ -74,6 +79,7 @@ class AdminApi {
   const StoreOptions store_options_;
   const AdminOptions options_;
   const AccessControl* access_ = nullptr;
+  TopicCatalog* topics_ = nullptr;
   std::atomic<bool> draining_{false};
 };
 

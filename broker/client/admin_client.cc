@@ -41,7 +41,18 @@ class HttpAdminClient final : public AdminClient {
   }
 
   absl::StatusOr<std::string> Get(const std::string& path) override {
-    const httplib::Result result = http_.Get(path);
+    return Answer(path, http_.Get(path));
+  }
+  absl::StatusOr<std::string> Put(const std::string& path) override {
+    return Answer(path, http_.Put(path));
+  }
+  absl::StatusOr<std::string> Delete(const std::string& path) override {
+    return Answer(path, http_.Delete(path));
+  }
+
+ private:
+  absl::StatusOr<std::string> Answer(const std::string& path,
+                                     const httplib::Result& result) const {
     if (result == nullptr) {
       return absl::UnavailableError(Concat(
           "no admin API answers at ", url_, " (",
@@ -49,7 +60,7 @@ class HttpAdminClient final : public AdminClient {
           "); start a server with `hourglass serve --data DIR`, or say where "
           "it is with --admin"));
     }
-    if (result->status == 200) return result->body;
+    if (result->status == 200 || result->status == 201) return result->body;
     const std::string why = Concat(url_, path, ": ", Why(*result));
     if (result->status == 401 || result->status == 403) {
       return absl::PermissionDeniedError(
@@ -58,7 +69,6 @@ class HttpAdminClient final : public AdminClient {
     return absl::InternalError(why);
   }
 
- private:
   const std::string url_;
   httplib::Client http_;
 };

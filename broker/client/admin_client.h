@@ -35,6 +35,9 @@ class AdminClient {
   virtual ~AdminClient() = default;
   // The body of a 200.
   virtual absl::StatusOr<std::string> Get(const std::string& path) = 0;
+  // ... or of a 201.
+  virtual absl::StatusOr<std::string> Put(const std::string& path) = 0;
+  virtual absl::StatusOr<std::string> Delete(const std::string& path) = 0;
 };
 
 // INVALID_ARGUMENT for an address that is none. Connects with the first Get.

@@ -22,6 +22,8 @@ absl::Status FrontOptions::Validate() const {
   positive(delay_ms_max, "delay_ms_max");
   positive(batch_messages_max, "batch_messages_max");
   positive(request_bytes_max, "request_bytes_max");
+  status.Update(Expect(topics_max > 0 && topics_max <= 1'000'000, "topics_max",
+                       "1 to 1000000"));
   positive(attempts_max, "attempts_max");
   positive(producer_attempts_max, "producer_attempts_max");
   positive(producer_backoff_first_ms, "producer_backoff_first_ms");

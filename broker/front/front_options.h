@@ -32,6 +32,7 @@ struct FrontOptions {
   bool auto_create_topics = true;
   // "orders", or "orders:NORMAL+DELAY" for a topic that takes only these.
   std::vector<std::string> topics;
+  size_t topics_max = 100'000;  // named so, or made by operators
   // Groups whose push consumers take message groups one batch at a time.
   // "*" at the end stands for any rest.
   std::vector<std::string> fifo_groups;

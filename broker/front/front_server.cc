@@ -51,12 +51,14 @@ class FrontServerImpl final : public FrontServer {
  public:
   FrontServerImpl(DelayStore* store, Clock* clock,
                   const FrontServerConfig& config)
-      : store_(store), clock_(clock), config_(config) {}
+      : store_(store), clock_(clock), config_(config), topics_(config.topics) {}
   ~FrontServerImpl() override { Stop(); }
 
   absl::Status Start() {
     RETURN_IF_ERROR(config_.options.Validate());
-    ASSIGN_OR_RETURN(topics_, Topics::From(config_.options));
+    if (config_.topics == nullptr) {
+      ASSIGN_OR_RETURN(topics_, Topics::From(config_.options));
+    }
     groups_ = std::make_unique<ConsumerGroups>(store_, clock_,
                                                WithDefaults(config_.groups));
     FrontParts parts{store_,         groups_.get(), clock_,      &topics_,

@@ -35,6 +35,7 @@
 namespace hourglass {
 
 class AccessControl;
+class TopicCatalog;
 
 struct FrontServerConfig {
   std::string host = "127.0.0.1";
@@ -50,6 +51,8 @@ struct FrontServerConfig {
   Path store_dir;
   // Null: whoever calls is let in. The caller's; outlives the server.
   const AccessControl* access = nullptr;
+  // Null: one that keeps nothing, from the options. Like `access`.
+  const TopicCatalog* topics = nullptr;
 };
 
 class FrontServer {

@@ -7,25 +7,11 @@
 namespace hourglass {
 namespace {
 
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '%' || c == '|' || c == '_' || c == '-';
-}
-
 // Empty if it is fine.
 std::string Fault(std::string_view what, const proto::Resource& resource,
                   size_t bytes_max) {
-  const std::string name = StoreName(resource);
   if (resource.name().empty()) return Concat(what, ": empty");
-  if (name.size() > bytes_max) {
-    return Concat(what, ": ", name.size(), " bytes; expected at most ",
-                  bytes_max, " (topic_bytes_max)");
-  }
-  if (!IsNameText(name)) {
-    return Concat(what,
-                  ": expected only letters, digits, '%', '|', '_' and '-'");
-  }
-  return "";
+  return NameFault(what, StoreName(resource), bytes_max);
 }
 
 }  // namespace
@@ -33,10 +19,6 @@ std::string Fault(std::string_view what, const proto::Resource& resource,
 std::string StoreName(const proto::Resource& resource) {
   if (resource.resource_namespace().empty()) return resource.name();
   return Concat(resource.resource_namespace(), "%", resource.name());
-}
-
-bool IsNameText(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), IsNameCharacter);
 }
 
 bool HasControlCharacter(std::string_view text) {
@@ -51,14 +33,12 @@ bool IsBlankText(std::string_view text) {
 
 Verdict CheckTopicName(const proto::Resource& topic,
                        const FrontOptions& options) {
-  const std::string fault = Fault("topic", topic, options.topic_bytes_max);
-  if (!fault.empty()) return Verdict::Refuse(proto::ILLEGAL_TOPIC, fault);
-  if (StoreName(topic).starts_with(kHalfTopic)) {
-    return Verdict::Refuse(
-        proto::ILLEGAL_TOPIC,
-        Concat("topic: ", kHalfTopic, " is the server's own"));
+  std::string fault = Fault("topic", topic, options.topic_bytes_max);
+  if (fault.empty()) {
+    fault = TopicNameFault(StoreName(topic), options.topic_bytes_max);
   }
-  return {};
+  if (fault.empty()) return {};
+  return Verdict::Refuse(proto::ILLEGAL_TOPIC, fault);
 }
 
 Verdict CheckGroupName(const proto::Resource& group,

@@ -15,16 +15,12 @@
 
 #include "broker/front/front_options.h"
 #include "broker/front/verdict.h"
+#include "broker/topics/topic_name.h"
 
 namespace hourglass {
 
-// Where half messages wait: nobody else's.
-inline constexpr std::string_view kHalfTopic = "%HALF%";
-
 std::string StoreName(const proto::Resource& resource);
 
-// Letters, digits, '%', '|', '_' and '-'.
-bool IsNameText(std::string_view name);
 bool HasControlCharacter(std::string_view text);
 bool IsBlankText(std::string_view text);
 

@@ -44,8 +44,8 @@ proto::MessageQueue Route::Queue(const proto::Resource& topic,
   const bool said = asked_at.addresses_size() > 0 &&
                     asked_at.scheme() != proto::ADDRESS_SCHEME_UNSPECIFIED;
   *queue.mutable_broker()->mutable_endpoints() = said ? asked_at : own_;
-  const TopicKinds* const kinds = topics_->Find(StoreName(topic));
-  if (kinds == nullptr) return queue;
+  const auto kinds = topics_->Find(StoreName(topic));
+  if (!kinds.has_value()) return queue;
   for (const proto::MessageType kind : *kinds) {
     queue.add_accept_message_types(kind);
   }

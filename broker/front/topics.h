@@ -1,47 +1,48 @@
 // File: topics.h
 //
-// Which topics there are and which kinds of messages each takes.
+// The catalogue of topics (broker/topics/topic_catalog.h) in the protocol's
+// terms: what a client is refused, and with which code.
 //
-//   ASSIGN_OR_RETURN(auto topics, Topics::From(options));
-//   if (const TopicKinds* kinds = topics.Find("orders")) ...
+//   Topics topics(catalog);
+//   if (Verdict v = topics.CheckTakes("orders", proto::FIFO); !v.ok()) ...
 //
-// With auto_create_topics every topic is there and takes every kind, but for
-// those that the options name with kinds of their own. Without, only the named
-// ones and dead letters' are.
-//
-// Threads: any; it does not change.
+// Ownership: a catalogue that is given is the caller's and outlives this; From
+// makes one of its own, which keeps nothing. Threads: any.
 //
 // Serves promise 4: an unknown topic is named, not swallowed.
 #ifndef HOURGLASS_BROKER_FRONT_TOPICS_H_
 #define HOURGLASS_BROKER_FRONT_TOPICS_H_
 
-#include <map>
-#include <string>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "broker/front/front_options.h"
 #include "broker/front/verdict.h"
+#include "broker/topics/topic_catalog.h"
 
 namespace hourglass {
 
-using TopicKinds = std::vector<proto::MessageType>;
+TopicCatalogOptions CatalogOptions(const FrontOptions& options);
 
 class Topics {
  public:
   // INVALID_ARGUMENT if a topic's text is not NAME or NAME:KIND+KIND.
   static absl::StatusOr<Topics> From(const FrontOptions& options);
+  explicit Topics(const TopicCatalog* catalog) : catalog_(catalog) {}
 
-  // Null if there is no such topic. Lives as long as this.
-  const TopicKinds* Find(std::string_view topic) const;
+  // The kinds that it takes; nothing if there is no such topic.
+  std::optional<std::vector<proto::MessageType>> Find(
+      std::string_view topic) const;
   // TOPIC_NOT_FOUND, or MESSAGE_PROPERTY_CONFLICT_WITH_TYPE.
   Verdict CheckExists(std::string_view topic) const;
   Verdict CheckTakes(std::string_view topic, proto::MessageType kind) const;
 
  private:
-  bool auto_create_ = true;
-  std::map<std::string, TopicKinds, std::less<>> named_;
+  std::unique_ptr<const TopicCatalog> own_;
+  const TopicCatalog* catalog_;
 };
 
 }  // namespace hourglass

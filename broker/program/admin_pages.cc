@@ -130,6 +130,20 @@ absl::Status ReadForecast(const std::string& body, TopSample* sample) {
   return absl::OkStatus();
 }
 
+// "NORMAL+DELAY", or "all".
+std::string KindsOf(const Json& topic) {
+  constexpr size_t kKinds = 4;
+  const auto found = topic.find("kinds");
+  if (found == topic.end() || !found->is_array()) return "";
+  if (found->size() == kKinds) return "all";
+  std::string kinds;
+  for (const Json& kind : *found) {
+    if (!kind.is_string()) continue;
+    Append(&kinds, kinds.empty() ? "" : "+", kind.get<std::string>());
+  }
+  return kinds;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<TopicRow>> ParseTopics(const std::string& body) {
@@ -137,9 +151,18 @@ absl::StatusOr<std::vector<TopicRow>> ParseTopics(const std::string& body) {
   std::vector<TopicRow> rows;
   for (const Json& one : array) {
     rows.push_back({Text(one, "topic"), Number(one, "first_ready"),
-                    Number(one, "end_of_ready")});
+                    Number(one, "end_of_ready"), KindsOf(one),
+                    Text(one, "origin")});
   }
   return rows;
+}
+
+absl::StatusOr<TopicAnswer> ParseTopicAnswer(const std::string& body) {
+  const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || Text(json, "answer").empty()) {
+    return Lacks("/v1/topics/TOPIC", "answer");
+  }
+  return TopicAnswer{Text(json, "topic"), Text(json, "answer"), KindsOf(json)};
 }
 
 absl::StatusOr<std::vector<GroupRow>> ParseGroups(const std::string& body) {

@@ -27,6 +27,9 @@ namespace hourglass {
 struct TopicRow {
   std::string topic;
   uint64_t first_ready = 0, end_of_ready = 0;
+  // "all", or "NORMAL+DELAY"; empty if clients have no such topic.
+  std::string kinds;
+  std::string origin;
 };
 struct GroupRow {
   std::string topic, group;
@@ -36,6 +39,13 @@ struct GroupRow {
 // Of /v1/topics and /v1/groups; groups with the largest lag first.
 absl::StatusOr<std::vector<TopicRow>> ParseTopics(const std::string& body);
 absl::StatusOr<std::vector<GroupRow>> ParseGroups(const std::string& body);
+
+// What a PUT or DELETE of /v1/topics/... was answered.
+struct TopicAnswer {
+  std::string topic, answer;
+  std::string kinds;  // as TopicRow's
+};
+absl::StatusOr<TopicAnswer> ParseTopicAnswer(const std::string& body);
 
 // By topic, of /v1/forecast?by_topic=...; `complete` is false if not all of
 // it was counted.

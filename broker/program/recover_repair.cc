@@ -7,6 +7,7 @@
 #include "broker/program/terminal.h"
 #include "broker/text/json_text.h"
 #include "broker/text/text.h"
+#include "broker/topics/topics_file.h"
 #include "recovery/repair.h"
 #include "storage/status_macros.h"
 
@@ -27,6 +28,16 @@ Examples:
 
 Exit codes: 0 nothing was lost; 1 something was (it is listed); 2 could not
 run.)";
+
+// What operators said of topics is no part of the store, but of use to the new
+// one. How many there are.
+absl::StatusOr<size_t> CopyTopics(FileSystem* fs, const RepairReport& report) {
+  ASSIGN_OR_RETURN(const KeptTopics topics, ReadTopicsFile(fs, report.kept));
+  if (!topics.empty()) {
+    RETURN_IF_ERROR(WriteTopicsFile(fs, report.out, topics));
+  }
+  return topics.size();
+}
 
 class RecoverRepair final : public Command {
  public:
@@ -74,11 +85,14 @@ class RecoverRepair final : public Command {
                                   : RepairStore(progress.source(), options);
     progress.Done();
     RETURN_IF_ERROR(report.status());
-    RETURN_IF_ERROR(console.out->Write(json_ ? Json(*report) : Text(*report)));
+    const auto topics = CopyTopics(console.file_system, *report);
+    RETURN_IF_ERROR(console.out->Write(json_ ? Json(*report, topics)
+                                             : Text(*report, topics)));
     return report->lost == 0 ? kExitOk : kExitRefused;
   }
 
-  static std::string Text(const RepairReport& report) {
+  static std::string Text(const RepairReport& report,
+                          const absl::StatusOr<size_t>& topics) {
     Table table({{"SAVED"}, {"MESSAGES", Align::kRight}});
     table.Add({"pending", FormatCount(report.pending)});
     table.Add({"ready", FormatCount(report.ready)});
@@ -98,10 +112,18 @@ class RecoverRepair final : public Command {
            report.lost == 1 ? " message lost\n" : " messages lost\n");
     Append(&out, "the new store: ", report.out.string(),
            "\nthe old store: ", report.kept.string(), "\n");
+    if (!topics.ok()) {
+      Append(&out, "the topics that operators made are not copied: ",
+             MessageOf(topics.status()), "\n");
+    } else if (*topics > 0) {
+      Append(&out, "copied too: ", FormatCount(*topics),
+             *topics == 1 ? " topic" : " topics", " of operators\n");
+    }
     return out;
   }
 
-  static std::string Json(const RepairReport& report) {
+  static std::string Json(const RepairReport& report,
+                          const absl::StatusOr<size_t>& topics) {
     std::string out;
     JsonObject object(&out);
     object.Text("out", report.out.string());
@@ -110,6 +132,8 @@ class RecoverRepair final : public Command {
     object.Uint("cancelled", report.cancelled);
     object.Uint("maybe_twice", report.maybe_twice);
     object.Uint("lost", report.lost);
+    object.Uint("topics", topics.value_or(0));
+    object.Text("topics_failure", MessageOf(topics.status()));
     object.Name("findings");
     AppendFindingsJson(report.findings, &out);
     object.End();

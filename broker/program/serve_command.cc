@@ -7,6 +7,7 @@
 #include "broker/admin/admin_api.h"
 #include "broker/admin/admin_server.h"
 #include "broker/front/front_server.h"
+#include "broker/front/topics.h"
 #include "broker/program/command.h"
 #include "broker/program/serve_flags.h"
 #include "broker/program/serve_log.h"
@@ -40,6 +41,14 @@ durable. Exit codes: 0 stopped; 2 could not run, or could not go on.)";
 constexpr int64_t kLookMs = 50;
 constexpr int kLooksUntilChecked = 20;
 constexpr char kTlsDir[] = "tls";
+
+// Read, and left as it is.
+absl::StatusOr<std::unique_ptr<TopicCatalog>> OpenTopics(
+    const Console& console, const std::string& data,
+    const FrontServerConfig& config) {
+  return TopicCatalog::Open(console.file_system, data,
+                            CatalogOptions(config.options));
+}
 
 absl::StatusOr<std::optional<Certificate>> CertificateOf(
     const ServeFlags& flags, const Console& console, const std::string& data,
@@ -113,6 +122,9 @@ class ServeCommand final : public Command {
     const absl::Status users = OpenAccess(console);
     if (!users.ok()) return Fail(console, "", users);
     config->access = access_.get();
+    // A damaged file is told before recovery writes anything.
+    const auto topics = OpenTopics(console, store_.data(), *config);
+    if (!topics.ok()) return Fail(console, "", topics.status());
     return store_.WithStore(console, StoreFlags::Mode::kCreate,
                             [&](DelayStore& store) {
                               return Serve(console, *options, &*config, &store);
@@ -134,6 +146,10 @@ class ServeCommand final : public Command {
     ASSIGN_OR_RETURN(
         config->certificate,
         CertificateOf(flags_, console, store_.data(), config->host));
+    // Once more: now no other server changes them.
+    ASSIGN_OR_RETURN(const auto topics,
+                     OpenTopics(console, store_.data(), *config));
+    config->topics = topics.get();
     ASSIGN_OR_RETURN(const auto server,
                      FrontServer::Start(store, console.clock, *config));
     if (!server->restored().ok()) {
@@ -144,6 +160,7 @@ class ServeCommand final : public Command {
         store, [&server] { return server->Groups(); }, console.clock, options,
         flags_.Admin()->value_or(AdminOptions()));
     api.RequireAccess(access_.get());
+    api.UseTopics(topics.get());
     ASSIGN_OR_RETURN(const auto admin,
                      StartAdmin(options, config->certificate, &api));
     RETURN_IF_ERROR(console.out->Write(

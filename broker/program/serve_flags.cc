@@ -123,6 +123,9 @@ void ServeFlags::DeclareTopics(CLI::App* app) {
                   "given several times")
       ->type_name("NAME[:KIND+KIND]")
       ->group(kTopicsGroup);
+  NumberFlags(app, kTopicsGroup)
+      .Number("--topics-max", &front_.topics_max, "N",
+              "topics of --topic and of the admin API together");
   app->add_option("--fifo-group", front_.fifo_groups,
                   "push consumers of this group keep the order of message "
                   "groups; * at the end for any rest; several times")

@@ -113,11 +113,13 @@ inline BrokerConnector FakeBroker::Connector() {
   };
 }
 
-// Answers by path; what is not there is UNAVAILABLE.
+// Answers by path, changes by method and path; what is not there is
+// UNAVAILABLE.
 struct FakeAdmin {
   AdminClientOptions options;
   std::map<std::string, std::string> pages;
   std::function<void()> on_get = [] {};
+  std::vector<std::string> changes;  // "PUT /v1/topics/t"
 
   AdminConnector Connector();
 };
@@ -127,12 +129,26 @@ class FakeAdminClient final : public AdminClient {
   explicit FakeAdminClient(FakeAdmin* admin) : admin_(admin) {}
   absl::StatusOr<std::string> Get(const std::string& path) override {
     admin_->on_get();
+    return Page(path);
+  }
+  absl::StatusOr<std::string> Put(const std::string& path) override {
+    return Change("PUT " + path);
+  }
+  absl::StatusOr<std::string> Delete(const std::string& path) override {
+    return Change("DELETE " + path);
+  }
+
+ private:
+  absl::StatusOr<std::string> Page(const std::string& path) const {
     const auto found = admin_->pages.find(path);
     if (found != admin_->pages.end()) return found->second;
     return absl::UnavailableError("no admin API answers at nowhere: " + path);
   }
+  absl::StatusOr<std::string> Change(const std::string& what) const {
+    admin_->changes.push_back(what);
+    return Page(what);
+  }
 
- private:
   FakeAdmin* const admin_;
 };
 

@@ -14,6 +14,7 @@
 #include "broker/front/certificate.h"
 #include "broker/front/proto.h"
 #include "broker/front/proto_time.h"
+#include "broker/topics/topic_catalog.h"
 #include "service.grpc.pb.h"
 #include "tests/support/test_store.h"
 
@@ -447,6 +448,42 @@ TEST_F(FrontServerTest, RouteEchoesWhereItWasAsked) {
   EXPECT_EQ(queue.broker().endpoints().addresses(0).host(), "queue.example");
   EXPECT_EQ(queue.broker().endpoints().scheme(), proto::DOMAIN_NAME);
   EXPECT_EQ(queue.accept_message_types_size(), 4);
+}
+
+// What an operator changes counts from the next call on.
+TEST_F(FrontServerTest, ACatalogueThatChanges) {
+  server_->Stop();
+  TopicCatalogOptions options;
+  options.auto_create = false;
+  const auto catalog = *TopicCatalog::InMemory(options);
+  config_.topics = catalog.get();
+  Start();
+  const auto kinds_of_route = [this] {
+    Context context;
+    proto::QueryRouteRequest request;
+    request.mutable_topic()->set_name("t");
+    proto::QueryRouteResponse route;
+    EXPECT_TRUE(stub_->QueryRoute(&context, request, &route).ok());
+    std::vector<int> kinds;
+    if (route.status().code() != proto::OK) return kinds;
+    for (const int kind : route.message_queues(0).accept_message_types()) {
+      kinds.push_back(kind);
+    }
+    return kinds;
+  };
+  EXPECT_EQ(SendOne(MessageOf("a")).status().code(), proto::TOPIC_NOT_FOUND);
+  EXPECT_TRUE(kinds_of_route().empty());
+  ASSERT_TRUE(catalog->Put("t", *TopicKinds::Parse("NORMAL")).ok());
+  EXPECT_EQ(SendOne(MessageOf("a")).status().code(), proto::OK);
+  EXPECT_EQ(kinds_of_route(), std::vector<int>{proto::NORMAL});
+  ASSERT_TRUE(catalog->Put("t", *TopicKinds::Parse("DELAY+FIFO")).ok());
+  const auto refused = SendOne(MessageOf("b")).status();
+  EXPECT_EQ(refused.code(), proto::MESSAGE_PROPERTY_CONFLICT_WITH_TYPE);
+  EXPECT_THAT(refused.message(), HasSubstr("expected DELAY, FIFO"));
+  EXPECT_EQ(kinds_of_route(), (std::vector<int>{proto::DELAY, proto::FIFO}));
+  ASSERT_TRUE(catalog->Forget("t").ok());
+  EXPECT_EQ(SendOne(MessageOf("c")).status().code(), proto::TOPIC_NOT_FOUND);
+  server_->Stop();  // before the catalogue goes
 }
 
 TEST_F(FrontServerTest, SettingsAreAnsweredAndSaidAgain) {

@@ -24,7 +24,8 @@ struct World {
     console.connect_admin = admin.Connector();
     Show({});
     admin.pages["/v1/topics"] =
-        R"({"topics":[{"topic":"t","first_ready":10,"end_of_ready":1210}]})";
+        R"({"topics":[{"topic":"t","first_ready":10,"end_of_ready":1210,)"
+        R"("origin":"admin","kinds":["NORMAL","DELAY"]}]})";
     admin.pages["/v1/forecast?by_topic=10m"] =
         R"({"by_topic":{"new":7},"by_topic_complete":false})";
   }
@@ -40,12 +41,56 @@ TEST(TopicsCommand, HasWhatIsReadyAndWhatIsDue) {
   World world;
   EXPECT_EQ(world.console.Run({"topics"}), 0) << world.console.err.text();
   EXPECT_EQ(world.console.out.text(),
-            "TOPIC  READY   NEXT  GROUPS     LAG  DUE 10m\n"
-            "new        0      0       0       0       7+\n"
-            "t      1,200  1,210       2  12,345       0+\n");
+            "TOPIC  KINDS         BY     READY   NEXT  GROUPS     LAG  DUE "
+            "10m\n"
+            "new    -             -          0      0       0       0       "
+            "7+\n"
+            "t      NORMAL+DELAY  admin  1,200  1,210       2  12,345       "
+            "0+\n");
   EXPECT_EQ(world.console.Run({"topics", "--json"}), 0);
   EXPECT_THAT(world.console.out.text(),
               StartsWith("{\"topic\":\"new\",\"ready\":0,"));
+}
+
+TEST(TopicsCommand, CreatesAndDeletes) {
+  World world;
+  world.admin.pages["PUT /v1/topics/eu%25b%7Cc?kinds=FIFO%2BDELAY"] =
+      R"({"answer":"created","topic":"eu%b|c","kinds":["DELAY","FIFO"]})";
+  EXPECT_EQ(world.console.Run(
+                {"topics", "--create", "eu%b|c", "--kinds", "FIFO+DELAY"}),
+            0)
+      << world.console.err.text();
+  EXPECT_EQ(world.console.out.text(), "eu%b|c: created, takes DELAY+FIFO\n");
+  const std::string all = R"({"answer":"changed","topic":"b","kinds":)"
+                          R"(["NORMAL","DELAY","FIFO","TRANSACTION"]})";
+  world.admin.pages["PUT /v1/topics/b"] = all;
+  EXPECT_EQ(world.console.Run({"topics", "--create", "b"}), 0);
+  EXPECT_EQ(world.console.out.text(), "b: changed, takes all\n");
+  EXPECT_EQ(world.console.Run({"topics", "--create", "b", "--json"}), 0);
+  EXPECT_EQ(world.console.out.text(), all);
+  const std::string gone = R"({"answer":"forgotten","topic":"b"})";
+  world.admin.pages["DELETE /v1/topics/b"] = gone;
+  world.admin.pages["DELETE /v1/topics/b?force=true"] = gone;
+  EXPECT_EQ(world.console.Run({"topics", "--delete", "b"}), 0);
+  EXPECT_EQ(world.console.out.text(), "b: forgotten\n");
+  EXPECT_EQ(world.console.Run({"topics", "--delete", "b", "--force"}), 0);
+  EXPECT_EQ(world.admin.changes.size(), 5u);
+  world.admin.pages["DELETE /v1/topics/b"] = "<html>";
+  EXPECT_EQ(world.console.Run({"topics", "--delete", "b"}), 2);
+  EXPECT_THAT(world.console.err.text(), HasSubstr("has no \"answer\""));
+}
+
+TEST(TopicsCommand, FlagsThatDoNotGoTogether) {
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{
+           {"topics", "--kinds", "FIFO"},
+           {"topics", "--force"},
+           {"topics", "--create", "b", "--delete", "b"},
+           {"topics", "--create", "b", "--force"}}) {
+    World world;
+    EXPECT_EQ(world.console.Run(flags), 2);
+    EXPECT_TRUE(world.admin.changes.empty());
+  }
 }
 
 TEST(GroupsCommand, LargestLagFirst) {

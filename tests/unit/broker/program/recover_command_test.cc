@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "broker/topics/topics_file.h"
 #include "tests/support/damaged_store.h"
 #include "tests/support/string_console.h"
 
@@ -173,6 +174,30 @@ TEST_F(RecoverCommandTest, RepairInPlace) {
   EXPECT_EQ(console_.Run({"recover", "verify", kDir}), 0);
   EXPECT_EQ(
       console_.Run({"recover", "verify", json["kept"].get<std::string>()}), 0);
+}
+
+TEST_F(RecoverCommandTest, TopicsOfOperatorsComeAlong) {
+  const KeptTopics topics = {{"bills", *TopicKinds::Parse("DELAY")}};
+  ASSERT_TRUE(WriteTopicsFile(&fs(), kDir, topics).ok());
+  // To the store it is nobody's file.
+  EXPECT_EQ(console_.Run({"recover", "verify", kDir}), 0);
+  EXPECT_EQ(console_.Run({"recover", "repair", kDir, "--out", "/r",
+                          "--log-segment-bytes", "16MiB"}),
+            0);
+  EXPECT_THAT(console_.out.text(), HasSubstr("copied too: 1 topic of"));
+  EXPECT_EQ(*ReadTopicsFile(&fs(), "/r"), topics);
+  EXPECT_EQ(console_.Run({"recover", "repair", kDir, "--in-place", "--json",
+                          "--log-segment-bytes", "16MiB"}),
+            0);
+  EXPECT_EQ(Lines().at(0)["topics"], 1);
+  EXPECT_EQ(*ReadTopicsFile(&fs(), kDir), topics);
+  // A damaged one stops no repair.
+  Flip(Path(kDir) / "topics", "bills");
+  EXPECT_EQ(console_.Run({"recover", "repair", kDir, "--out", "/r2",
+                          "--log-segment-bytes", "16MiB"}),
+            0);
+  EXPECT_THAT(console_.out.text(), HasSubstr("not copied: /s/topics is dam"));
+  EXPECT_FALSE(*fs().Exists("/r2/topics"));
 }
 
 TEST_F(RecoverCommandTest, InspectKnowsEachKindOfFile) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "broker/program/serve_flags.h"
+#include "broker/text.h"
 #include "tests/support/string_console.h"
 
 namespace hourglass {
@@ -104,11 +105,59 @@ TEST(ServeCommand, AnAccessFileIsReadAgainWhileItRuns) {
   EXPECT_THAT(serve.console.out.text(), HasSubstr("https://127.0.0.1:"));
 }
 
-TEST(ServeCommand, AWrongTopicEndsItCleanly) {
+TEST(ServeCommand, AWrongTopicIsNamedBeforeTheStoreIsOpened) {
   Serve serve;
   EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0", "--topic", "a:ODD"}), 2);
-  EXPECT_THAT(serve.console.err.text(), HasSubstr("kind ODD"));
-  EXPECT_EQ(serve.console.state->closed, 1);
+  EXPECT_THAT(serve.console.err.text(), HasSubstr("topic a: kind \"ODD\""));
+  EXPECT_EQ(serve.console.state->opened, 0);
+}
+
+// The server's port, of what it said on stdout.
+int AdminPort(const std::string& said) {
+  constexpr std::string_view kBefore = "metrics at http://127.0.0.1:";
+  const size_t at = said.find(kBefore);
+  return at == said.npos ? -1 : std::stoi(said.substr(at + kBefore.size()));
+}
+
+TEST(ServeCommand, TopicsOfOperatorsAreKept) {
+  Serve serve;
+  const auto run = [&serve](const std::vector<std::string>& command) {
+    StringConsole there;
+    serve.console.out.on_write = [&](std::string_view said) {
+      std::vector<std::string> flags = command;
+      flags.push_back("--admin");
+      flags.push_back(Concat("127.0.0.1:", AdminPort(std::string(said))));
+      const int exit_code = there.Run(flags);
+      EXPECT_EQ(exit_code, 0) << there.err.text();
+      serve.console.stop.Request();
+      return absl::OkStatus();
+    };
+    serve.console.stop.Reset();
+    EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0", "--no-tls",
+                         "--no-auto-create-topics"}),
+              0)
+        << serve.console.err.text();
+    return there.out.text();
+  };
+  EXPECT_EQ(run({"topics", "--create", "eu%bills", "--kinds", "DELAY+NORMAL"}),
+            "eu%bills: created, takes NORMAL+DELAY\n");
+  EXPECT_THAT(serve.console.file_system.Content("/d/topics"),
+              HasSubstr("\neu%bills NORMAL+DELAY\n"));
+  // Another server, the same directory.
+  EXPECT_THAT(run({"topics"}), HasSubstr("eu%bills  NORMAL+DELAY  admin"));
+  EXPECT_EQ(run({"topics", "--delete", "eu%bills"}), "eu%bills: forgotten\n");
+  EXPECT_EQ(run({"topics", "--json"}), "");
+}
+
+TEST(ServeCommand, ADamagedCatalogueIsNamedBeforeTheStoreIsOpened) {
+  for (const char* content : {"", "HOURGLASS-TOPICS 2\n"}) {
+    Serve serve;
+    serve.console.file_system.SetContent("/d/topics", content);
+    EXPECT_EQ(serve.Run({"--listen", "127.0.0.1:0"}), 2);
+    EXPECT_THAT(serve.console.err.text(), HasSubstr("/d/topics is damaged"));
+    EXPECT_EQ(serve.console.state->opened, 0);
+    EXPECT_EQ(serve.console.file_system.Content("/d/topics"), content);
+  }
 }
 
 TEST(ServeCommand, LoopbackIsByNumberOrName) {
