@@ -13,7 +13,6 @@ pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 find_package(prometheus-cpp REQUIRED)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
-pkg_check_modules(jemalloc REQUIRED IMPORTED_TARGET jemalloc)
 # The protocol front only: what a host links needs none of these.
 if(HOURGLASS_FRONT)
   find_package(Protobuf REQUIRED)

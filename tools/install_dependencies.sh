@@ -17,7 +17,7 @@ packages=(
   librocksdb-dev libxxhash-dev libboost-filesystem-dev libabsl-dev
   # the program
   libcli11-dev libspdlog-dev nlohmann-json3-dev libtomlplusplus-dev
-  libhiredis-dev libjemalloc-dev
+  libhiredis-dev
   # the admin API
   libcpp-httplib-dev prometheus-cpp-dev
   # the protocol front
